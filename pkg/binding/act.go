@@ -1,0 +1,274 @@
+package binding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
+	"github.com/kbind-dev/konnector/pkg/controller"
+	"github.com/kbind-dev/konnector/pkg/coverage"
+	"github.com/kbind-dev/konnector/pkg/schema"
+)
+
+// Pauses of things that bring no event.
+const (
+	// refusedPause is how long a CRD that the API server refused is left alone.
+	refusedPause = 30 * time.Second
+	// settlePause is how long an API drains at least: writes that were decided just
+	// before have ended then, and show in the counts.
+	settlePause = time.Second
+)
+
+// act brings a binding a step forward: its finalizer, its CRDs, its claims, and
+// at the end its status.
+func (c *Controller) act(ctx context.Context, binding *object, facts Facts) error {
+	if !binding.deleting() {
+		if wrote, err := binding.setFinalizer(ctx, true); wrote || err != nil {
+			return controller.Stale(err) // the event of the write brings it back
+		}
+	}
+	var later []error
+	for i := range facts.APIs {
+		later = append(later, c.install(ctx, &facts.APIs[i]))
+	}
+	left, err := c.claim(ctx, binding, facts)
+	later = append(later, err)
+	if binding.deleting() && left == 0 {
+		return c.finish(ctx, binding)
+	}
+	later = append(later, c.commit(ctx, binding, Decide(binding, facts)))
+	return soonest(later)
+}
+
+// install writes the CRD of an API when the verdict asks for it.
+func (c *Controller) install(ctx context.Context, api *APIFacts) error {
+	if api.Verdict.Action == schema.None || !api.Known || !api.Schema.Bound {
+		return nil
+	}
+	written, err := c.installer.Apply(ctx, api.Verdict)
+	switch {
+	case err == nil:
+		klog.FromContext(ctx).Info("CRD written", "api", api.Name, "action", api.Verdict.Action, "hash", api.Verdict.Hash)
+		_ = written // its event brings the binding back
+		return nil
+	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
+		return controller.Quiet{Err: err}
+	default:
+		api.Verdict = schema.Refused(api.Schema, api.Verdict, err)
+		return controller.After(refusedPause, err.Error())
+	}
+}
+
+// claim tells syncers what the binding covers, and what of each API is synced. It
+// returns the number of APIs that are still draining.
+func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (left int, err error) {
+	claims := map[string]bool{}
+	var drained []APIFacts
+	var wait error
+	for _, api := range facts.APIs {
+		switch {
+		case api.scopeInvalid(binding):
+		case !api.Draining:
+			claims[api.Name] = false
+		case api.drained(binding):
+			if since := c.drainingSince(binding.id, api.Name); since < settlePause {
+				wait = controller.After(settlePause-since, "draining settles")
+				claims[api.Name] = true
+				left++
+				continue
+			}
+			drained = append(drained, api)
+		default:
+			c.drainingSince(binding.id, api.Name)
+			claims[api.Name] = true
+			left++
+		}
+	}
+	c.index.Put(binding.facts(), claims)
+	for _, api := range facts.APIs {
+		key := coverage.API{Connection: binding.spec.ConnectionRef.Name, Name: api.Name}
+		if _, claimed := claims[api.Name]; claimed {
+			c.index.SetTarget(key, api.wanted(c.index.Draining(key)))
+		}
+	}
+	for _, api := range drained {
+		if err := c.release(ctx, binding, api); err != nil {
+			return left + 1, err
+		}
+	}
+	return left, wait
+}
+
+// wanted returns what of the API is synced, nil when nothing is. While a binding lets
+// the API go, its instances have to be released however the provider's API stands.
+func (f APIFacts) wanted(draining bool) *coverage.Target {
+	verdict := f.Verdict
+	switch {
+	case verdict.Usable, verdict.Draining:
+		return f.target()
+	case draining && f.ours():
+		if verdict.Version == "" {
+			f.Verdict.Version = storageVersion(f.Schema.Installed)
+		}
+		return f.target()
+	default:
+		return nil
+	}
+}
+
+// ours reports whether the consumer's CRD is one whose instances this Connection syncs.
+func (f APIFacts) ours() bool {
+	if f.Schema.Installed == nil {
+		return false
+	}
+	owner, managed := schema.OwnerOf(f.Schema.Installed)
+	return owner == f.Schema.Connection || (!managed && f.Schema.Pull == corev1alpha1.SchemaPullNone)
+}
+
+// drained reports whether nothing of an API is left that the binding has to let go.
+func (f APIFacts) drained(binding *object) bool {
+	entry := binding.bound(f.Name)
+	if entry == nil || entry.CRDHash == "" || !f.ours() {
+		return true // nothing was ever synced, or nothing is there any more
+	}
+	return f.Report.Phase == coverage.Running && f.Report.Instances == 0
+}
+
+// release ends what the last binding of an API leaves behind.
+func (c *Controller) release(ctx context.Context, binding *object, api APIFacts) error {
+	key := coverage.API{Connection: binding.spec.ConnectionRef.Name, Name: api.Name}
+	c.forgetDraining(binding.id, api.Name)
+	if len(c.index.Bindings(key)) > 0 || c.wantedByOthers(binding, key) {
+		return nil
+	}
+	c.index.SetTarget(key, nil)
+	crd := api.Schema.Installed
+	if crd == nil || crd.DeletionTimestamp != nil || api.Schema.Pull == corev1alpha1.SchemaPullAll {
+		return nil
+	}
+	if owner, managed := schema.OwnerOf(crd); !managed || owner != key.Connection {
+		return nil
+	}
+	remaining, err := c.remaining(ctx, api)
+	if err != nil {
+		return err
+	}
+	if remaining == "" {
+		err = schema.Remove(ctx, c.crdClient, crd)
+		klog.FromContext(ctx).Info("CRD removed with its last binding", "api", api.Name)
+		return controller.Stale(err)
+	}
+	if _, err := schema.Release(ctx, c.crdClient, crd); err != nil {
+		return controller.Stale(err)
+	}
+	c.event(binding, "CRDKept", fmt.Sprintf("CRD %s stays on the cluster, since it has instances that were not synced under this binding, such as %s. It is no longer managed.", api.Name, remaining))
+	return nil
+}
+
+// wantedByOthers reports whether another binding lists the API, though it has not
+// claimed it yet.
+func (c *Controller) wantedByOthers(binding *object, api coverage.API) bool {
+	c.mu.Lock()
+	var others []coverage.BindingID
+	for id := range c.users[api.Connection] {
+		if id != binding.id {
+			others = append(others, id)
+		}
+	}
+	c.mu.Unlock()
+	for _, id := range others {
+		other, err := c.store.get(id)
+		if err == nil && other != nil && !other.deleting() && other.lists(api.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// remaining returns the name of an instance that is left on the consumer, "" when there is none.
+func (c *Controller) remaining(ctx context.Context, api APIFacts) (string, error) {
+	target := api.wanted(true)
+	if target == nil {
+		return "", nil
+	}
+	list, err := c.objects.Resource(target.Resource).List(ctx, metav1.ListOptions{Limit: 1})
+	if apierrors.IsNotFound(err) {
+		return "", nil
+	}
+	if err != nil || len(list.Items) == 0 {
+		return "", err
+	}
+	first := list.Items[0]
+	if first.GetNamespace() == "" {
+		return first.GetName(), nil
+	}
+	return first.GetNamespace() + "/" + first.GetName(), nil
+}
+
+// finish lets a binding go that has drained.
+func (c *Controller) finish(ctx context.Context, binding *object) error {
+	if _, err := binding.setFinalizer(ctx, false); err != nil {
+		return controller.Stale(err)
+	}
+	return nil
+}
+
+// commit writes the status when it says something new. What changes nothing but
+// counts waits until some time after the last write.
+func (c *Controller) commit(ctx context.Context, binding *object, after corev1alpha1.BindingStatus) error {
+	c.mu.Lock()
+	since := c.now().Sub(c.committed[binding.id])
+	c.mu.Unlock()
+	if since < countPause && onlyCounts(binding.status, &after) {
+		return controller.After(countPause-since, "counts settle")
+	}
+	wrote, err := binding.commit(ctx, &after)
+	if wrote {
+		c.mu.Lock()
+		c.committed[binding.id] = c.now()
+		c.mu.Unlock()
+	}
+	return controller.Stale(err)
+}
+
+// event tells the user something about a binding.
+func (c *Controller) event(binding *object, reason, message string) {
+	c.events.Event(&corev1.ObjectReference{
+		APIVersion: corev1alpha1.SchemeGroupVersion.String(),
+		Kind:       binding.id.Kind(),
+		Namespace:  binding.id.Namespace,
+		Name:       binding.id.Name,
+		UID:        binding.GetUID(),
+	}, corev1.EventTypeNormal, reason, message)
+}
+
+// soonest returns the error that brings a key back first: a failure before a delay,
+// and a short delay before a long one.
+func soonest(all []error) error {
+	var failures []error
+	var first *controller.Later
+	for _, err := range all {
+		later, isLater := errors.AsType[controller.Later](err)
+		switch {
+		case err == nil:
+		case !isLater:
+			failures = append(failures, err)
+		case first == nil || later.Delay < first.Delay:
+			first = &later
+		}
+	}
+	if len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	if first != nil {
+		return *first
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package binding
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apiextensionsinformers "k8s.io/apiextensions-apiserver/pkg/client/informers/externalversions/apiextensions/v1"
+	apiextensionslisters "k8s.io/apiextensions-apiserver/pkg/client/listers/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/record"
+
+	corev1alpha1client "github.com/kbind-dev/konnector/generated/clientset/versioned/typed/core/v1alpha1"
+	corev1alpha1informers "github.com/kbind-dev/konnector/generated/informers/externalversions/core/v1alpha1"
+	corev1alpha1listers "github.com/kbind-dev/konnector/generated/listers/core/v1alpha1"
+	"github.com/kbind-dev/konnector/pkg/controller"
+	"github.com/kbind-dev/konnector/pkg/coverage"
+	"github.com/kbind-dev/konnector/pkg/export"
+	"github.com/kbind-dev/konnector/pkg/schema"
+)
+
+// countPause is the least time between two writes of a binding's status that
+// change nothing but counts.
+const countPause = 5 * time.Second
+
+// Controller is the controller of ClusterBindings and Bindings.
+type Controller struct {
+	store       store
+	connections corev1alpha1listers.ConnectionLister
+	crds        apiextensionslisters.CustomResourceDefinitionLister
+	crdClient   apiextensionsclient.CustomResourceDefinitionInterface
+	installer   *schema.Installer
+	objects     dynamic.Interface
+	events      record.EventRecorder
+	catalogs    *export.Catalogs
+	index       *coverage.Index
+	tally       *coverage.Tally
+
+	synced []cache.DoneChecker
+	loop   *controller.Loop[coverage.BindingID]
+	now    func() time.Time
+
+	mu        sync.Mutex
+	committed map[coverage.BindingID]time.Time
+	drains    map[draining]time.Time
+	users     map[string]map[coverage.BindingID]bool // bindings by the Connection that they name
+	gone      func(connection string)
+}
+
+// New returns a controller that does nothing until Run. It reads what providers
+// offer from the catalogs, claims APIs in the index, and reads counts from the tally.
+func New(
+	client corev1alpha1client.CoreV1alpha1Interface,
+	crdClient apiextensionsclient.CustomResourceDefinitionInterface,
+	objects dynamic.Interface,
+	events record.EventRecorder,
+	informers corev1alpha1informers.Interface,
+	crds apiextensionsinformers.CustomResourceDefinitionInformer,
+	catalogs *export.Catalogs,
+	index *coverage.Index,
+	tally *coverage.Tally,
+) *Controller {
+	c := &Controller{
+		store:       store{client: client, clusters: informers.ClusterBindings(), namespace: informers.Bindings()},
+		connections: informers.Connections().Lister(),
+		crds:        crds.Lister(),
+		crdClient:   crdClient,
+		installer:   &schema.Installer{Client: crdClient},
+		objects:     objects,
+		events:      events,
+		catalogs:    catalogs,
+		index:       index,
+		tally:       tally,
+		now:         time.Now,
+		committed:   map[coverage.BindingID]time.Time{},
+		drains:      map[draining]time.Time{},
+		users:       map[string]map[coverage.BindingID]bool{},
+	}
+	c.loop = controller.NewLoop(controller.Options{Name: "binding", Metrics: true}, c.sync)
+	bindingEvents := controller.Handler(func(key types.NamespacedName, fresh bool) {
+		controller.Enqueue(c.loop, coverage.BindingID{Namespace: key.Namespace, Name: key.Name}, fresh)
+	})
+	c.follow(informers.ClusterBindings().Informer(), bindingEvents)
+	c.follow(informers.Bindings().Informer(), bindingEvents)
+	c.follow(informers.Connections().Informer(), controller.Handler(func(key types.NamespacedName, fresh bool) {
+		c.Enqueue(key.Name, "")
+	}))
+	c.follow(crds.Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
+		c.enqueueAPI(key.Name)
+	}))
+	tally.OnChange(func(id coverage.BindingID) { c.loop.AddAfter(id, 100*time.Millisecond) })
+	index.OnChange(func(api coverage.API) { c.Enqueue(api.Connection, api.Name) })
+	return c
+}
+
+// follow adds an event handler, whose first round Run waits for.
+func (c *Controller) follow(informer cache.SharedIndexInformer, handler cache.ResourceEventHandler) {
+	registration, err := informer.AddEventHandler(handler)
+	if err == nil { // only an informer that has ended refuses handlers
+		c.synced = append(c.synced, registration.HasSyncedChecker())
+	}
+}
+
+// OnGone has a function called with the name of a Connection when a binding that
+// used it is gone. It has to be quick, and be set before Run.
+func (c *Controller) OnGone(notify func(connection string)) {
+	c.gone = notify
+}
+
+// Users returns the number of bindings that name a Connection.
+func (c *Controller) Users(connection string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.users[connection])
+}
+
+// Enqueue looks at the bindings of a Connection again: those that list the API, or
+// all when it is "".
+func (c *Controller) Enqueue(connection, api string) {
+	c.enqueue(func(user string, id coverage.BindingID) bool {
+		return user == connection && (api == "" || c.concerns(id, api))
+	})
+}
+
+// enqueueAPI looks at all bindings again that list an API.
+func (c *Controller) enqueueAPI(api string) {
+	c.enqueue(func(_ string, id coverage.BindingID) bool { return c.concerns(id, api) })
+}
+
+func (c *Controller) enqueue(wanted func(connection string, id coverage.BindingID) bool) {
+	c.mu.Lock()
+	var ids []coverage.BindingID
+	for connection, users := range c.users {
+		for id := range users {
+			if wanted(connection, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	c.mu.Unlock()
+	for _, id := range ids {
+		c.loop.Add(id)
+	}
+}
+
+// concerns reports whether a binding lists an API, or did.
+func (c *Controller) concerns(id coverage.BindingID, api string) bool {
+	binding, err := c.store.get(id)
+	return err == nil && binding != nil && (binding.lists(api) || binding.bound(api) != nil)
+}
+
+// Run works until the context ends.
+func (c *Controller) Run(ctx context.Context, workers int) {
+	c.loop.Run(ctx, workers, c.synced...)
+}
+
+// sync brings one binding a step forward.
+func (c *Controller) sync(ctx context.Context, id coverage.BindingID) error {
+	binding, err := c.store.get(id)
+	if err != nil {
+		return err
+	}
+	if binding == nil {
+		c.forget(id)
+		return nil
+	}
+	c.use(binding)
+	return c.act(ctx, binding, c.observe(binding))
+}
+
+// use notes which Connection a binding names.
+func (c *Controller) use(binding *object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	connection := binding.spec.ConnectionRef.Name
+	if c.users[connection] == nil {
+		c.users[connection] = map[coverage.BindingID]bool{}
+	}
+	c.users[connection][binding.id] = true
+}
+
+// forget drops all that is known of a binding that is gone.
+func (c *Controller) forget(id coverage.BindingID) {
+	c.index.Remove(id)
+	c.mu.Lock()
+	delete(c.committed, id)
+	var connection string
+	for name, users := range c.users {
+		if users[id] {
+			connection = name
+			delete(users, id)
+		}
+	}
+	c.mu.Unlock()
+	if connection != "" && c.gone != nil {
+		c.gone(connection)
+	}
+}

@@ -1,0 +1,250 @@
+package connection
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
+	"github.com/kbind-dev/konnector/pkg/access"
+	"github.com/kbind-dev/konnector/pkg/kubeconfig"
+	"github.com/kbind-dev/konnector/pkg/session"
+	"github.com/kbind-dev/konnector/pkg/status"
+)
+
+// Facts are all that the status of a Connection follows from.
+type Facts struct {
+	Connection *corev1alpha1.Connection
+	// LocalUID is the UID of our own cluster.
+	LocalUID types.UID
+	// Namespaces are those from which credentials are taken.
+	Namespaces []string
+	Secret     SecretFacts
+	// Session is the state of the open session, nil when there is none.
+	Session *session.State
+	Catalog CatalogFacts
+	// Bindings is the number of bindings that use the Connection.
+	Bindings int
+}
+
+// SecretFacts are what is known of the Secret.
+type SecretFacts struct {
+	Allowed bool
+	Synced  bool
+	Err     error // why it can't be watched
+	Exists  bool
+	Keys    []string // that it has
+	HasKey  bool
+	Refusal *kubeconfig.Refusal
+}
+
+// CatalogFacts are what is known of the provider's exports.
+type CatalogFacts struct {
+	Synced bool
+	Err    error
+	APIs   []corev1alpha1.ExportedAPI
+}
+
+// negative are the conditions whose good status is False.
+var negative = map[string]bool{corev1alpha1.ConditionPermissionDenied: true}
+
+// Settled reports whether enough is known to say something new: at a start, what
+// was said before stays until the first answers are there.
+func (f Facts) Settled() bool {
+	if f.Connection.Status.ObservedGeneration != f.Connection.Generation {
+		return true
+	}
+	switch {
+	case !f.Secret.Allowed, f.Secret.Err != nil:
+		return true
+	case !f.Secret.Synced:
+		return false
+	case f.Session == nil:
+		return true
+	default:
+		return f.Session.Answered && (f.Session.Err != nil || f.Catalog.Synced || f.Catalog.Err != nil)
+	}
+}
+
+// Decide returns the status of a Connection, and whether its session may be used
+// for syncing.
+func Decide(f Facts) (after corev1alpha1.ConnectionStatus, usable bool) {
+	after = *f.Connection.Status.DeepCopy()
+	generation := f.Connection.Generation
+	after.ObservedGeneration = generation
+
+	connected := f.connected()
+	usable = f.Session != nil && f.Session.UID != "" && f.mismatch() == ""
+	if usable {
+		after.RemoteClusterUID, after.LocalClusterUID = f.Session.UID, f.LocalUID
+	}
+	if f.Catalog.Synced && usable {
+		after.ActiveSchemaSource = corev1alpha1.SchemaSourceCRD
+		after.ExportedAPIs = f.Catalog.APIs
+		after.ExportedAPICount = int32(len(f.Catalog.APIs)) //nolint:gosec // far fewer than two billion
+	}
+	conditions := []status.Condition{f.secretValid(), connected, f.permissionDenied(), f.schemaInSync()}
+	ready := status.Summarize(corev1alpha1.ConditionReady,
+		status.True("", corev1alpha1.ReasonReady, fmt.Sprintf("Connected; the provider exports %d APIs.", len(f.Catalog.APIs))),
+		negative, conditions...)
+	if f.Connection.DeletionTimestamp != nil {
+		ready = f.draining()
+	}
+	status.Set(&after.Conditions, generation, append(conditions, f.heartbeat(), ready)...)
+	return after, usable
+}
+
+// draining is the summary of a Connection that is being deleted.
+func (f Facts) draining() status.Condition {
+	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingBindings,
+		fmt.Sprintf("Being deleted: waits for %d bindings that use it to go.", f.Bindings))
+}
+
+// secretValid answers whether the Secret can be used.
+func (f Facts) secretValid() status.Condition {
+	ref := f.Connection.Spec.KubeconfigSecretRef
+	name := ref.Namespace + "/" + ref.Name
+	bad := func(reason, message string) status.Condition {
+		if f.Session != nil {
+			message += " The last credentials that were valid stay in use meanwhile."
+		}
+		return status.False(corev1alpha1.ConditionSecretValid, reason, message)
+	}
+	switch {
+	case !f.Secret.Allowed:
+		return bad(corev1alpha1.ReasonNamespaceNotAllowed, fmt.Sprintf(
+			"spec.kubeconfigSecretRef.namespace: credentials are taken only from Secrets in: %s. Create the Secret and a Connection for it there, or add %q to the konnector's --credential-namespaces.",
+			strings.Join(f.Namespaces, ", "), ref.Namespace))
+	case f.Secret.Err != nil && access.Classify(f.Secret.Err) == access.Denied:
+		return bad(corev1alpha1.ReasonForbidden, "The consumer cluster does not let the konnector read Secret "+name+". "+f.secretAction().Remedy())
+	case f.Secret.Err != nil:
+		return bad(corev1alpha1.ReasonError, "Secret "+name+" can't be read: "+access.Message(f.Secret.Err))
+	case !f.Secret.Synced:
+		return status.Unknown(corev1alpha1.ConditionSecretValid, corev1alpha1.ReasonPending, "Secret "+name+" is being read.")
+	case !f.Secret.Exists:
+		return bad(corev1alpha1.ReasonPending, fmt.Sprintf(
+			"Secret %s does not exist yet. Create it with the provider's kubeconfig under the key %q.", name, ref.Key))
+	case !f.Secret.HasKey:
+		return bad(corev1alpha1.ReasonKeyNotFound, fmt.Sprintf(
+			"Secret %s has no key %q; it has: %s. Put the provider's kubeconfig under that key, or name another in spec.kubeconfigSecretRef.key of a new Connection.",
+			name, ref.Key, keyList(f.Secret.Keys)))
+	case f.Secret.Refusal != nil:
+		return bad(f.Secret.Refusal.Reason, "Secret "+name+": "+access.Sanitize(f.Secret.Refusal.Error(), 900))
+	default:
+		return status.True(corev1alpha1.ConditionSecretValid, corev1alpha1.ReasonSecretValid, "The kubeconfig in Secret "+name+" is in use.")
+	}
+}
+
+func keyList(keys []string) string {
+	if len(keys) == 0 {
+		return "none"
+	}
+	return access.Sanitize(strings.Join(slices.Sorted(slices.Values(keys)), ", "), 200)
+}
+
+func (f Facts) secretAction() access.Action {
+	ref := f.Connection.Spec.KubeconfigSecretRef
+	return access.Action{Verb: "watch", Resource: "secrets", Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// mismatch tells how the clusters differ from those that are pinned, "" when they don't.
+func (f Facts) mismatch() string {
+	pinned := f.Connection.Status
+	if pinned.LocalClusterUID != "" && pinned.LocalClusterUID != f.LocalUID {
+		return fmt.Sprintf("This Connection was made in another consumer cluster (UID %s, this one is %s), as happens when it is restored from a backup. Create a new Connection.", pinned.LocalClusterUID, f.LocalUID)
+	}
+	if f.Session != nil && pinned.RemoteClusterUID != "" && f.Session.UID != "" && pinned.RemoteClusterUID != f.Session.UID {
+		return fmt.Sprintf("The kubeconfig leads to another cluster (UID %s) than at first (UID %s). Nothing is synced until it leads back; for another provider, create a new Connection.", f.Session.UID, pinned.RemoteClusterUID)
+	}
+	return ""
+}
+
+// connected answers whether the provider answers and is the right one.
+func (f Facts) connected() status.Condition {
+	no := func(reason, message string) status.Condition {
+		return status.False(corev1alpha1.ConditionConnected, reason, message)
+	}
+	switch {
+	case f.mismatch() != "":
+		return no(corev1alpha1.ReasonClusterIdentityChanged, f.mismatch())
+	case f.Session == nil:
+		return status.Unknown(corev1alpha1.ConditionConnected, corev1alpha1.ReasonPending, "Waits for a valid Secret.")
+	case !f.Session.Answered:
+		return status.Unknown(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnecting, "The provider has not answered yet.")
+	case f.Session.Err == nil:
+		return status.True(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnected, fmt.Sprintf("The provider answers (cluster UID %s).", f.Session.UID))
+	}
+	err := f.Session.Err
+	switch access.Classify(err) {
+	case access.Unauthorized:
+		return no(corev1alpha1.ReasonUnauthorized, "The provider does not accept the credentials: "+access.Message(err)+" Put a kubeconfig with valid credentials into the Secret.")
+	case access.Denied:
+		return no(corev1alpha1.ReasonForbidden, "The provider answers, but which cluster it is can't be asked: "+access.Message(err))
+	case access.Unreachable:
+		return no(corev1alpha1.ReasonUnreachable, access.Sanitize(access.Describe(err), 1000))
+	default:
+		return no(corev1alpha1.ReasonError, access.Message(err))
+	}
+}
+
+// schemaInSync answers whether it is known what the provider offers.
+func (f Facts) schemaInSync() status.Condition {
+	switch {
+	case f.Connection.Spec.Schema.Source == corev1alpha1.SchemaSourceOpenAPI:
+		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonSourceNotSupported,
+			"spec.schema.source: this version reads schemas from the provider's CRDs only. Use CRD or Auto.")
+	case f.Session == nil || f.Session.UID == "" || f.mismatch() != "":
+		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "Waits for the provider.")
+	case access.Classify(f.Catalog.Err) == access.Denied:
+		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonForbidden, "The provider's CRDs can't be read. "+exportsAction.Remedy())
+	case f.Catalog.Err != nil:
+		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonError, "The provider's CRDs can't be read: "+access.Message(f.Catalog.Err))
+	case !f.Catalog.Synced:
+		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "The provider's CRDs are being read.")
+	default:
+		return status.True(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonSchemaInSync, fmt.Sprintf("The provider exports %d APIs.", len(f.Catalog.APIs)))
+	}
+}
+
+// exportsAction is what is needed to see what the provider exports.
+var exportsAction = access.Action{Verb: "list", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
+
+// permissionDenied answers whether an API server refuses what is needed.
+func (f Facts) permissionDenied() status.Condition {
+	var refused []string
+	if access.Classify(f.Secret.Err) == access.Denied {
+		refused = append(refused, "The consumer refuses to "+f.secretAction().String()+".")
+	}
+	if f.Session != nil && access.Classify(f.Session.Err) == access.Denied {
+		refused = append(refused, "The provider refuses to "+access.Message(f.Session.Err)+".")
+	}
+	if access.Classify(f.Catalog.Err) == access.Denied {
+		refused = append(refused, "The provider refuses to "+exportsAction.String()+". "+exportsAction.Remedy())
+	}
+	if len(refused) == 0 {
+		return status.False(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonAsExpected, "Nothing that is needed is refused.")
+	}
+	return status.True(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonForbidden, access.Sanitize(strings.Join(refused, " "), 1000))
+}
+
+// heartbeat answers whether the Lease on the provider is renewed.
+func (f Facts) heartbeat() status.Condition {
+	if f.Session == nil || !f.Session.Heartbeat.Tried {
+		return status.Unknown(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonPending, "No heartbeat has been sent yet.")
+	}
+	beat := f.Session.Heartbeat
+	switch {
+	case access.Classify(beat.Err) == access.Denied:
+		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonForbidden, "The provider refuses to "+access.Message(beat.Err)+". Syncing goes on without it.")
+	case beat.Err != nil:
+		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonError, access.Message(beat.Err))
+	case beat.Duplicate != "":
+		return status.Condition{Type: corev1alpha1.ConditionHeartbeat, Status: metav1.ConditionFalse, Reason: corev1alpha1.ReasonDuplicateConsumer,
+			Message: "Another process (" + access.Sanitize(beat.Duplicate, 100) + ") renews the Lease of this consumer: a second konnector, or a clone of this cluster."}
+	default:
+		return status.True(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonLeaseRenewed, "The Lease on the provider is renewed.")
+	}
+}
