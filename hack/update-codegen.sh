@@ -19,7 +19,8 @@ source "$codegen/kube_codegen.sh"
 
 kube::codegen::gen_helpers --boilerplate "$boilerplate" apis
 
-# The fake clientset can merge an Apply only when it knows the schema of the types.
+# The fake clientset can merge an Apply only when it knows the schema of the types, by
+# a name that is derived from their Go package: +k8s:openapi-model-package has to agree.
 kube::codegen::gen_openapi --boilerplate "$boilerplate" --update-report --report-filename /dev/null \
 	--output-model-name-file zz_generated.model_name.go \
 	--output-dir generated/openapi --output-pkg "$module/generated/openapi" apis

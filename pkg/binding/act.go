@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
@@ -25,6 +26,9 @@ const (
 	// before have ended then, and show in the counts.
 	settlePause = time.Second
 )
+
+// remainingPage is how many instances are read at a time to find those that remain.
+const remainingPage = 500
 
 // act brings a binding a step forward: its finalizer, its CRDs, its claims, and
 // at the end its status.
@@ -102,6 +106,7 @@ func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (l
 		if err := c.release(ctx, binding, api); err != nil {
 			return left + 1, err
 		}
+		c.forgetDraining(binding.id, api.Name)
 	}
 	return left, wait
 }
@@ -144,7 +149,10 @@ func (f APIFacts) drained(binding *object) bool {
 // release ends what the last binding of an API leaves behind.
 func (c *Controller) release(ctx context.Context, binding *object, api APIFacts) error {
 	key := coverage.API{Connection: binding.spec.ConnectionRef.Name, Name: api.Name}
-	c.forgetDraining(binding.id, api.Name)
+	began := c.now().Add(-c.drainingSince(binding.id, api.Name))
+	if since := binding.GetDeletionTimestamp(); since != nil {
+		began = since.Time
+	}
 	if len(c.index.Bindings(key)) > 0 || c.wantedByOthers(binding, key) {
 		return nil
 	}
@@ -156,7 +164,7 @@ func (c *Controller) release(ctx context.Context, binding *object, api APIFacts)
 	if owner, managed := schema.OwnerOf(crd); !managed || owner != key.Connection {
 		return nil
 	}
-	remaining, err := c.remaining(ctx, api)
+	remaining, err := c.remaining(ctx, binding, api, began)
 	if err != nil {
 		return err
 	}
@@ -192,24 +200,34 @@ func (c *Controller) wantedByOthers(binding *object, api coverage.API) bool {
 	return false
 }
 
-// remaining returns the name of an instance that is left on the consumer, "" when there is none.
-func (c *Controller) remaining(ctx context.Context, api APIFacts) (string, error) {
+// remaining returns the name of an instance on the consumer that the binding did not
+// drain, "" when there is none: one that it never covered, that never had a copy
+// because of a conflict, or that was made after the draining began.
+func (c *Controller) remaining(ctx context.Context, binding *object, api APIFacts, began time.Time) (string, error) {
 	target := api.wanted(true)
 	if target == nil {
 		return "", nil
 	}
-	list, err := c.objects.Resource(target.Resource).List(ctx, metav1.ListOptions{Limit: 1})
-	if apierrors.IsNotFound(err) {
-		return "", nil
+	options := metav1.ListOptions{Limit: remainingPage}
+	for {
+		list, err := c.objects.Resource(target.Resource).List(ctx, options)
+		if apierrors.IsNotFound(err) {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		for _, item := range list.Items {
+			_, conflict := item.GetAnnotations()[corev1alpha1.AnnotationConflict]
+			covered := binding.id.IsCluster() || binding.id.Namespace == item.GetNamespace()
+			if !covered || conflict || item.GetCreationTimestamp().After(began) {
+				return cache.NewObjectName(item.GetNamespace(), item.GetName()).String(), nil
+			}
+		}
+		if options.Continue = list.GetContinue(); options.Continue == "" {
+			return "", nil
+		}
 	}
-	if err != nil || len(list.Items) == 0 {
-		return "", err
-	}
-	first := list.Items[0]
-	if first.GetNamespace() == "" {
-		return first.GetName(), nil
-	}
-	return first.GetNamespace() + "/" + first.GetName(), nil
 }
 
 // finish lets a binding go that has drained.

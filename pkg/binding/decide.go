@@ -186,7 +186,7 @@ func deniedOf(facts Facts) status.Condition {
 	var refused []string
 	for _, api := range facts.APIs {
 		if api.Report.Counts.Denied > 0 {
-			refused = append(refused, fmt.Sprintf("%s: %d objects: %s", api.Name, api.Report.Counts.Denied, api.Report.Denied))
+			refused = append(refused, fmt.Sprintf("%s: %s: %s", api.Name, status.Count(api.Report.Counts.Denied, "object"), api.Report.Denied))
 		}
 	}
 	if len(refused) == 0 {
@@ -201,13 +201,13 @@ func conflictsOf(after corev1alpha1.BindingStatus) status.Condition {
 		return status.False(corev1alpha1.ConditionConflicts, corev1alpha1.ReasonNoConflicts, "No object is in conflict.")
 	}
 	return status.True(corev1alpha1.ConditionConflicts, corev1alpha1.ReasonObjectsInConflict, fmt.Sprintf(
-		"%d objects are in conflict with what the provider has under their names; each says so in its annotation %s and in an Event.",
-		after.Conflicts, corev1alpha1.AnnotationConflict))
+		"%s in conflict with what the provider has under the name; the annotation %s and an Event on each tell more.",
+		status.Count(after.Conflicts, "object"), corev1alpha1.AnnotationConflict))
 }
 
 // drainingOf is the summary of a binding that is being deleted.
 func drainingOf(after corev1alpha1.BindingStatus, connected status.Condition) status.Condition {
-	message := fmt.Sprintf("Being deleted: %d objects wait for their copies on the provider to go.", after.Instances)
+	message := fmt.Sprintf("Being deleted: %s left whose copy on the provider has to go first.", status.Count(after.Instances, "object"))
 	if connected.Status != metav1.ConditionTrue {
 		message += " " + connected.Message + fmt.Sprintf(" To leave the copies on the provider instead, annotate the binding with %s=%s.",
 			corev1alpha1.AnnotationDeletionPolicy, corev1alpha1.DeletionPolicyOrphan)

@@ -36,6 +36,7 @@ func (p *provider) close() {
 func (c *Controller) open(ctx context.Context, connection *corev1alpha1.Connection, config *candidate) error {
 	name := connection.Name
 	c.close(name)
+	ctx = controller.Outlive(ctx)
 	config.REST.UserAgent = c.options.UserAgent
 	config.REST.QPS, config.REST.Burst = c.options.QPS, c.options.Burst
 	opened, err := session.Open(ctx, session.Options{

@@ -88,7 +88,7 @@ func Decide(f Facts) (after corev1alpha1.ConnectionStatus, usable bool) {
 	}
 	conditions := []status.Condition{f.secretValid(), connected, f.permissionDenied(), f.schemaInSync()}
 	ready := status.Summarize(corev1alpha1.ConditionReady,
-		status.True("", corev1alpha1.ReasonReady, fmt.Sprintf("Connected; the provider exports %d APIs.", len(f.Catalog.APIs))),
+		status.True("", corev1alpha1.ReasonReady, "Connected; the provider exports "+status.Count(len(f.Catalog.APIs), "API")+"."),
 		negative, conditions...)
 	if f.Connection.DeletionTimestamp != nil {
 		ready = f.draining()
@@ -100,7 +100,7 @@ func Decide(f Facts) (after corev1alpha1.ConnectionStatus, usable bool) {
 // draining is the summary of a Connection that is being deleted.
 func (f Facts) draining() status.Condition {
 	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingBindings,
-		fmt.Sprintf("Being deleted: waits for %d bindings that use it to go.", f.Bindings))
+		"Being deleted: waits until "+status.Count(f.Bindings, "binding")+" using it has gone.")
 }
 
 // secretValid answers whether the Secret can be used.
@@ -205,7 +205,7 @@ func (f Facts) schemaInSync() status.Condition {
 	case !f.Catalog.Synced:
 		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "The provider's CRDs are being read.")
 	default:
-		return status.True(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonSchemaInSync, fmt.Sprintf("The provider exports %d APIs.", len(f.Catalog.APIs)))
+		return status.True(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonSchemaInSync, "The provider exports "+status.Count(len(f.Catalog.APIs), "API")+".")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
+	"github.com/kbind-dev/konnector/pkg/controller"
 	"github.com/kbind-dev/konnector/pkg/kubeconfig"
 	"github.com/kbind-dev/konnector/pkg/session"
 )
@@ -55,7 +56,7 @@ func (c *Controller) observeSecret(ctx context.Context, connection *corev1alpha1
 	if !facts.Allowed {
 		return nil // not even read
 	}
-	view := c.secrets.get(ctx, connection.Name, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	view := c.secrets.get(controller.Outlive(ctx), connection.Name, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
 	facts.Synced, facts.Err = view.synced, view.err
 	if view.secret == nil {
 		return nil

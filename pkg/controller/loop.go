@@ -75,13 +75,11 @@ func (l *Loop[K]) Len() int {
 // Run waits for the caches and works off the queue with the given number of
 // workers. It returns when the context has ended and all workers have as well.
 func (l *Loop[K]) Run(ctx context.Context, workers int, caches ...cache.DoneChecker) {
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", l.name)
-	ctx = klog.NewContext(ctx, logger)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer l.queue.ShutDown()
 
-	quiet := klog.NewContext(ctx, logger.V(4))
+	quiet := klog.NewContext(ctx, klog.FromContext(ctx).V(4))
 	if !cache.WaitFor(quiet, l.name, caches...) {
 		return
 	}
@@ -104,9 +102,23 @@ func (l *Loop[K]) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false // what is left in the queue belongs to the next start
 	}
-	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "key", key))
-	l.settle(ctx, key, l.sync(ctx, key))
+	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", l.name, "key", key)
+	keyed := klog.NewContext(ctx, logger)
+	l.settle(keyed, key, l.sync(context.WithValue(keyed, outer{}, ctx), key))
 	return true
+}
+
+// outer is the key under which the context of a sync holds that of its loop.
+type outer struct{}
+
+// Outlive returns the context of the loop that a sync runs in: for what a sync
+// starts and what lives longer than the key's turn. It ends with the loop, and its
+// logger does not name the key.
+func Outlive(ctx context.Context) context.Context {
+	if of, ok := ctx.Value(outer{}).(context.Context); ok {
+		return of
+	}
+	return ctx
 }
 
 // settle does with a key what the error of its sync asks for.

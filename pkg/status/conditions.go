@@ -1,6 +1,8 @@
 package status
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -71,4 +73,12 @@ func Summarize(summary string, good Condition, negative map[string]bool, conditi
 	}
 	good.Type = summary
 	return good
+}
+
+// Count returns a number with what is counted, for messages: "1 object", "2 objects".
+func Count[N int | int64](number N, what string) string {
+	if number == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", number, what)
 }

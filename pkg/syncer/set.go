@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"k8s.io/klog/v2"
-
 	"github.com/kbind-dev/konnector/pkg/controller"
 	"github.com/kbind-dev/konnector/pkg/coverage"
 	"github.com/kbind-dev/konnector/pkg/session"
@@ -89,7 +87,7 @@ func (s *Set) sync(ctx context.Context, api coverage.API) error {
 
 // start runs a syncer until it is stopped or its session ends.
 func (s *Set) start(ctx context.Context, syncer *Syncer) {
-	ctx, cancel := context.WithCancel(klog.NewContext(ctx, klog.FromContext(ctx).WithName("syncer")))
+	ctx, cancel := context.WithCancel(controller.Outlive(ctx))
 	started := &running{Syncer: syncer, cancel: cancel, done: make(chan struct{})}
 	s.put(syncer.api, started)
 	go func() {

@@ -207,14 +207,17 @@ type BindingStatus struct {
 
 	// instances is the number of objects that the binding covers, over all its APIs.
 	// +optional
+	// +kubebuilder:default=0
 	Instances int64 `json:"instances"`
 
 	// synced is the number of those objects that are in sync.
 	// +optional
+	// +kubebuilder:default=0
 	Synced int64 `json:"synced"`
 
 	// conflicts is the number of those objects that are in conflict.
 	// +optional
+	// +kubebuilder:default=0
 	Conflicts int64 `json:"conflicts"`
 
 	// boundAPIs has one entry for each API in spec.apis, and one for each API that
@@ -248,23 +251,28 @@ type BoundAPI struct {
 
 	// instances is the number of objects that the binding covers.
 	// +optional
+	// +kubebuilder:default=0
 	Instances int64 `json:"instances"`
 
 	// synced is the number of objects that are in sync.
 	// +optional
+	// +kubebuilder:default=0
 	Synced int64 `json:"synced"`
 
 	// conflictCount is the number of objects that are in conflict.
 	// +optional
+	// +kubebuilder:default=0
 	ConflictCount int64 `json:"conflictCount"`
 
 	// denied is the number of objects that RBAC of a cluster refuses.
 	// +optional
+	// +kubebuilder:default=0
 	Denied int64 `json:"denied"`
 
 	// rejected is the number of objects that the provider refuses for other reasons,
 	// such as validation or quota.
 	// +optional
+	// +kubebuilder:default=0
 	Rejected int64 `json:"rejected"`
 
 	// conditions are SchemaInSync and Synced.

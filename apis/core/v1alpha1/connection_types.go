@@ -189,6 +189,7 @@ type ConnectionStatus struct {
 
 	// exportedAPICount is the number of APIs that the provider offers.
 	// +optional
+	// +kubebuilder:default=0
 	ExportedAPICount int32 `json:"exportedAPICount"`
 
 	// conditions are SecretValid, Connected, SchemaInSync, PermissionDenied,

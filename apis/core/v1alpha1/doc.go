@@ -8,6 +8,6 @@
 //
 // +k8s:deepcopy-gen=package
 // +k8s:openapi-gen=true
-// +k8s:openapi-model-package=io.kbind.core.v1alpha1
+// +k8s:openapi-model-package=com.github.kbind-dev.konnector.apis.core.v1alpha1
 // +groupName=core.kbind.io
 package v1alpha1

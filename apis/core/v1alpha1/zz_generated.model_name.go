@@ -23,90 +23,90 @@ package v1alpha1
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in APIReference) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.APIReference"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.APIReference"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Binding) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.Binding"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.Binding"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in BindingList) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.BindingList"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingList"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in BindingSpec) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.BindingSpec"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in BindingStatus) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.BindingStatus"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in BoundAPI) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.BoundAPI"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.BoundAPI"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClusterBinding) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ClusterBinding"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ClusterBinding"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ClusterBindingList) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ClusterBindingList"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ClusterBindingList"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in Connection) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.Connection"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.Connection"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ConnectionList) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ConnectionList"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionList"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ConnectionReference) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ConnectionReference"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionReference"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ConnectionSpec) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ConnectionSpec"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionSpec"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ConnectionStatus) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ConnectionStatus"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionStatus"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in ExportedAPI) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.ExportedAPI"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.ExportedAPI"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in RelatedResource) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.RelatedResource"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedResource"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in RelatedSelector) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.RelatedSelector"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedSelector"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SchemaPolicy) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.SchemaPolicy"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.SchemaPolicy"
 }
 
 // OpenAPIModelName returns the OpenAPI model name for this type.
 func (in SecretKeyReference) OpenAPIModelName() string {
-	return "io.kbind.core.v1alpha1.SecretKeyReference"
+	return "com.github.kbind-dev.konnector.apis.core.v1alpha1.SecretKeyReference"
 }

@@ -39,36 +39,503 @@ func Parser() *typed.Parser {
 var parserOnce sync.Once
 var parser *typed.Parser
 var schemaYAML = typed.YAMLObject(`types:
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.APIReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
 - name: com.github.kbind-dev.konnector.apis.core.v1alpha1.Binding
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingSpec
+      default: {}
+    - name: status
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingStatus
+      default: {}
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingSpec
+  map:
+    fields:
+    - name: apis
+      type:
+        list:
+          elementType:
+            namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.APIReference
+          elementRelationship: associative
+          keys:
+          - name
+    - name: conflictPolicy
+      type:
+        scalar: string
+    - name: connectionRef
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionReference
+      default: {}
+    - name: relatedResources
+      type:
+        list:
+          elementType:
+            namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedResource
+          elementRelationship: atomic
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingStatus
+  map:
+    fields:
+    - name: boundAPIs
+      type:
+        list:
+          elementType:
+            namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.BoundAPI
+          elementRelationship: associative
+          keys:
+          - name
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: conflicts
+      type:
+        scalar: numeric
+      default: 0
+    - name: instances
+      type:
+        scalar: numeric
+      default: 0
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: synced
+      type:
+        scalar: numeric
+      default: 0
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.BoundAPI
+  map:
+    fields:
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: conflictCount
+      type:
+        scalar: numeric
+      default: 0
+    - name: crdHash
+      type:
+        scalar: string
+    - name: denied
+      type:
+        scalar: numeric
+      default: 0
+    - name: instances
+      type:
+        scalar: numeric
+      default: 0
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: rejected
+      type:
+        scalar: numeric
+      default: 0
+    - name: synced
+      type:
+        scalar: numeric
+      default: 0
+    - name: version
+      type:
+        scalar: string
 - name: com.github.kbind-dev.konnector.apis.core.v1alpha1.ClusterBinding
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
   map:
-    elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingSpec
+      default: {}
+    - name: status
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.BindingStatus
+      default: {}
 - name: com.github.kbind-dev.konnector.apis.core.v1alpha1.Connection
-  scalar: untyped
-  list:
-    elementType:
-      namedType: __untyped_atomic_
-    elementRelationship: atomic
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: kind
+      type:
+        scalar: string
+    - name: metadata
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+      default: {}
+    - name: spec
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionSpec
+      default: {}
+    - name: status
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionStatus
+      default: {}
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionReference
+  map:
+    fields:
+    - name: name
+      type:
+        scalar: string
+      default: ""
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionSpec
+  map:
+    fields:
+    - name: allowedNamespaces
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: autoBind
+      type:
+        scalar: boolean
+    - name: kubeconfigSecretRef
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.SecretKeyReference
+      default: {}
+    - name: schema
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.SchemaPolicy
+      default: {}
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.ConnectionStatus
+  map:
+    fields:
+    - name: activeSchemaSource
+      type:
+        scalar: string
+    - name: conditions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+          elementRelationship: associative
+          keys:
+          - type
+    - name: exportedAPICount
+      type:
+        scalar: numeric
+      default: 0
+    - name: exportedAPIs
+      type:
+        list:
+          elementType:
+            namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.ExportedAPI
+          elementRelationship: associative
+          keys:
+          - name
+    - name: localClusterUID
+      type:
+        scalar: string
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: remoteClusterUID
+      type:
+        scalar: string
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.ExportedAPI
+  map:
+    fields:
+    - name: group
+      type:
+        scalar: string
+      default: ""
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: resource
+      type:
+        scalar: string
+      default: ""
+    - name: scope
+      type:
+        scalar: string
+      default: ""
+    - name: versions
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedResource
+  map:
+    fields:
+    - name: direction
+      type:
+        scalar: string
+      default: ""
+    - name: group
+      type:
+        scalar: string
+    - name: resource
+      type:
+        scalar: string
+      default: ""
+    - name: selector
+      type:
+        namedType: com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedSelector
+      default: {}
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.RelatedSelector
+  map:
+    fields:
+    - name: labelSelector
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+    - name: names
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.SchemaPolicy
+  map:
+    fields:
+    - name: pullPolicy
+      type:
+        scalar: string
+    - name: source
+      type:
+        scalar: string
+    - name: updatePolicy
+      type:
+        scalar: string
+- name: com.github.kbind-dev.konnector.apis.core.v1alpha1.SecretKeyReference
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: namespace
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Condition
+  map:
+    fields:
+    - name: lastTransitionTime
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: message
+      type:
+        scalar: string
+      default: ""
+    - name: observedGeneration
+      type:
+        scalar: numeric
+    - name: reason
+      type:
+        scalar: string
+      default: ""
+    - name: status
+      type:
+        scalar: string
+      default: ""
+    - name: type
+      type:
+        scalar: string
+      default: ""
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
   map:
     elementType:
-      namedType: __untyped_deduced_
-    elementRelationship: separable
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector
+  map:
+    fields:
+    - name: matchExpressions
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+          elementRelationship: atomic
+    - name: matchLabels
+      type:
+        map:
+          elementType:
+            scalar: string
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelectorRequirement
+  map:
+    fields:
+    - name: key
+      type:
+        scalar: string
+      default: ""
+    - name: operator
+      type:
+        scalar: string
+      default: ""
+    - name: values
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+    - name: fieldsType
+      type:
+        scalar: string
+    - name: fieldsV1
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1
+    - name: manager
+      type:
+        scalar: string
+    - name: operation
+      type:
+        scalar: string
+    - name: subresource
+      type:
+        scalar: string
+    - name: time
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta
+  map:
+    fields:
+    - name: annotations
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: creationTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: deletionGracePeriodSeconds
+      type:
+        scalar: numeric
+    - name: deletionTimestamp
+      type:
+        namedType: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+    - name: finalizers
+      type:
+        list:
+          elementType:
+            scalar: string
+          elementRelationship: associative
+    - name: generateName
+      type:
+        scalar: string
+    - name: generation
+      type:
+        scalar: numeric
+    - name: labels
+      type:
+        map:
+          elementType:
+            scalar: string
+    - name: managedFields
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry
+          elementRelationship: atomic
+    - name: name
+      type:
+        scalar: string
+    - name: namespace
+      type:
+        scalar: string
+    - name: ownerReferences
+      type:
+        list:
+          elementType:
+            namedType: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+          elementRelationship: associative
+          keys:
+          - uid
+    - name: resourceVersion
+      type:
+        scalar: string
+    - name: selfLink
+      type:
+        scalar: string
+    - name: uid
+      type:
+        scalar: string
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference
+  map:
+    fields:
+    - name: apiVersion
+      type:
+        scalar: string
+      default: ""
+    - name: blockOwnerDeletion
+      type:
+        scalar: boolean
+    - name: controller
+      type:
+        scalar: boolean
+    - name: kind
+      type:
+        scalar: string
+      default: ""
+    - name: name
+      type:
+        scalar: string
+      default: ""
+    - name: uid
+      type:
+        scalar: string
+      default: ""
+    elementRelationship: atomic
+- name: io.k8s.apimachinery.pkg.apis.meta.v1.Time
+  scalar: untyped
 - name: __untyped_atomic_
   scalar: untyped
   list:
