@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
 )
 
@@ -43,6 +44,25 @@ func asJSON(t *testing.T, text, indent string) string {
 	return string(data)
 }
 
+// mustAgreeWithKubectl compares with what clientcmd makes of the same text, where it
+// takes it at all: it refuses some files for the sake of entries that are not used.
+func mustAgreeWithKubectl(t *testing.T, input []byte, got *rest.Config) {
+	t.Helper()
+	want, err := clientcmd.RESTConfigFromKubeConfig(input)
+	if err != nil || strings.HasPrefix(got.Host, "http://") { // without TLS, kubectl sends no credentials
+		return
+	}
+	same := *got
+	same.Host, same.Proxy, same.QPS = want.Host, nil, want.QPS // compared elsewhere, or meant to differ
+	want.Proxy = nil
+	if same.Impersonate.UserName == "" {
+		same.Impersonate = want.Impersonate // empty in more than one way
+	}
+	if !reflect.DeepEqual(&same, want) {
+		t.Errorf("got %#v, kubectl has %#v", &same, want)
+	}
+}
+
 func TestTextIsReadAsKubectlDoes(t *testing.T) {
 	good := given(goodCluster, goodUser)
 	for name, input := range map[string]string{
@@ -74,6 +94,7 @@ func TestTextIsReadAsKubectlDoes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			mustAgreeWithKubectl(t, []byte(input), got.REST)
 			if want := plain(nil); !reflect.DeepEqual(got.REST, want) || got.Namespace != "" || !got.Expiry.IsZero() {
 				t.Errorf("got %#v of namespace %q and expiry %s", got.REST, got.Namespace, got.Expiry)
 			}
@@ -126,6 +147,7 @@ func TestFieldsReachTheClient(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			mustAgreeWithKubectl(t, []byte(row.input), got.REST)
 			if want := plain(row.want); !reflect.DeepEqual(got.REST, want) {
 				t.Errorf("got %#v, want %#v", got.REST, want)
 			}

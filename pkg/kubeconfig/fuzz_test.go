@@ -43,6 +43,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		mustBeSelfContained(t, got.REST, opts)
+		mustAgreeWithKubectl(t, data, got.REST)
 	})
 }
 

@@ -18,7 +18,7 @@ func Refused(facts Facts, verdict Verdict, err error) Verdict {
 		Hash:   v.live,
 		Reason: corev1alpha1.ReasonCRDRefused,
 	}
-	sentences := []string{"The API server refuses the CRD: " + access.Message(err)}
+	sentences := []string{"The API server refuses the CRD: " + strings.TrimSuffix(access.Message(err), ".") + "."}
 	if facts.Installed != nil && verdict.Desired != nil {
 		if stuck := stuckVersions(facts.Installed, verdict.Desired); len(stuck) > 0 {
 			sentences = append(sentences, fmt.Sprintf("The new CRD lacks %[1]s, in which objects may be stored: update them all in another version, then take %[1]s out of status.storedVersions of the CRD.", strings.Join(stuck, ", ")))
@@ -27,8 +27,10 @@ func Refused(facts Facts, verdict Verdict, err error) Verdict {
 	if v.owned == ours {
 		served := v.serve(Verdict{})
 		refused.Usable, refused.Version = served.Usable, served.Version
-		sentences = append(sentences, served.Message)
+		if more := strings.TrimSpace(served.Message); more != "" {
+			sentences = append(sentences, more)
+		}
 	}
-	refused.Message = strings.Join(strings.Fields(strings.Join(sentences, " ")), " ")
+	refused.Message = strings.Join(sentences, " ")
 	return refused
 }

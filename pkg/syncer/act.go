@@ -61,9 +61,6 @@ func (s *Syncer) record(ctx context.Context, key types.NamespacedName, facts Fac
 	switch {
 	case plan.State == "" || facts.Cover == nil:
 		s.Tally.Drop(s.api, key)
-		if facts.Consumer == nil && facts.Provider == nil {
-			s.memories.forget(key)
-		}
 	case len(plan.Steps) == 0 || plan.State != coverage.Pending:
 		s.Tally.Record(s.api, key, facts.Cover.ID, plan.State)
 	default:

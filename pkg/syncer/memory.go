@@ -46,7 +46,7 @@ func (m *memories) view(key types.NamespacedName, inConsumers, inProviders seen)
 	consumer, entry.consumerGone = without(consumer, entry.consumerGone)
 	provider, entry.providerGone = without(provider, entry.providerGone)
 	learned = entry.Memory
-	if entry.empty() {
+	if over := inConsumers.object == nil && inProviders.object == nil && consumer == nil && provider == nil; over || entry.empty() {
 		delete(m.entries, key)
 	}
 	return consumer, provider, learned
@@ -104,13 +104,6 @@ func (m *memories) change(key types.NamespacedName, do func(*memory)) {
 func (e *memory) empty() bool {
 	return e.consumer == nil && e.provider == nil && e.consumerGone == "" && e.providerGone == "" && e.problem == "" &&
 		!e.InConflict && e.AcceptedHash == "" && e.SentStatus == nil
-}
-
-// forget drops all that is known of a key.
-func (m *memories) forget(key types.NamespacedName) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.entries, key)
 }
 
 // wroteConsumer takes in the consumer object that a write returned.
