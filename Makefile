@@ -30,7 +30,7 @@ cluster: ## A control plane of your own until Ctrl-C (NAME=provider)
 
 .PHONY: build
 build: ## bin/konnector: static, with its version in it
-	CGO_ENABLED=0 go build -trimpath -buildvcs=auto $(if $(VERSION),-ldflags "-X main.version=$(VERSION)") -o bin/ ./cmd/konnector
+	CGO_ENABLED=0 go build -trimpath -buildvcs=auto $(if $(VERSION),-ldflags "-X github.com/kbind-dev/konnector/pkg/konnector.version=$(VERSION)") -o bin/ ./cmd/konnector
 
 .PHONY: generate
 generate: ## Everything that follows from the API types: deep copies, clients, CRDs
@@ -65,7 +65,7 @@ verify: ## Is everything generated, formatted and tidy? Leaves the tree as it is
 .PHONY: lint
 lint: ## golangci-lint, and logcheck for contextual logging
 	$(golangci_lint) run ./...
-	go vet -vettool=$(logcheck) -check-contextual -check-value ./...
+	vettool=$(logcheck) && go vet -vettool="$$vettool" -check-contextual -check-value ./...
 
 # Built before a test needs it, so that its progress is seen: 12 minutes the first time.
 .PHONY: controlplane

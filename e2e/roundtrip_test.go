@@ -367,5 +367,15 @@ func (w *world) expectCalls(where *cluster, since controlplane.Mark, user, step,
 	}
 	if diff := cmp.Diff(want, verbs); diff != "" {
 		w.t.Errorf("%s of %d objects on the %s (-want +got calls):\n%s", step, count, where.Name(), diff)
+		seen := map[string]controlplane.Call{}
+		for _, call := range calls {
+			if call.User != user || call.Group != w.group || call.Verb == "watch" {
+				continue
+			}
+			if first, twice := seen[call.Name]; twice || call.Verb != verb {
+				w.t.Logf("one too many: %s\n       after: %s", call, first)
+			}
+			seen[call.Name] = call
+		}
 	}
 }

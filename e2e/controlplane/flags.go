@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -74,7 +75,7 @@ func apiServerFlags(f folder, port int, extra []string) []string {
 
 // controllerManagerFlags runs the base controllers and those in extra.
 func controllerManagerFlags(f folder, extra []string) []string {
-	controllers := append(baseControllers[:len(baseControllers):len(baseControllers)], extra...)
+	controllers := slices.Concat(baseControllers, extra)
 	return []string{
 		"--kubeconfig=" + f.path("controller.kubeconfig"),
 		"--controllers=" + strings.Join(controllers, ","),

@@ -96,7 +96,7 @@ func statusOf(err error) (metav1.Status, bool) {
 // codes: webhooks and policies choose the code of their refusal freely.
 func classifyStatus(err error, status metav1.Status) Kind {
 	switch {
-	case isAdmission(status.Message):
+	case isAdmission(status.Message), isUntyped(status.Message):
 		return Rejected
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return Terminating
@@ -133,6 +133,13 @@ func isAdmission(message string) bool {
 	detail := forbiddenDetail(message)
 	policy := strings.HasPrefix(detail, "ValidatingAdmissionPolicy ") || strings.HasPrefix(detail, "policy ")
 	return policy && strings.Contains(detail, " denied request: ")
+}
+
+// isUntyped tells whether the message is the one that an apply gets for a document
+// that does not fit the schema, such as one with a field that the server does not
+// know. It comes with the code 500.
+func isUntyped(message string) bool {
+	return strings.HasPrefix(message, "failed to create typed patch object (")
 }
 
 // quotaWords are the beginnings of all that the quota plugin says in a 403.

@@ -116,6 +116,7 @@ func TestRefusalsOfTheServerAreToldApart(t *testing.T) {
 		{"Pod Security", forbidden(`violates PodSecurity "restricted:latest": privileged`), Rejected},
 		{"validation", apierrors.NewInvalid(schema.GroupKind{Group: widgets.Group, Kind: "Widget"}, "a", nil), Rejected},
 		{"a request that cannot be read", apierrors.NewBadRequest("the namespace of the provided object does not match"), Rejected},
+		{"an apply that does not fit the schema", answered(t, `{"kind":"Status","apiVersion":"v1","status":"Failure","message":"failed to create typed patch object (team-a/a; demo.example.org/v1, Kind=Widget): .spec.x: field not declared in schema","code":500}`), Rejected},
 		{"a 422 that is a page", page(422, "unprocessable"), Rejected},
 		{"an object that is too large", apierrors.NewRequestEntityTooLargeError("limit is 3145728"), Rejected},
 		{"a precondition", apierrors.NewConflict(widgets, "a", errors.New("the UID in the precondition does not match")), Conflict},

@@ -81,7 +81,7 @@ func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (l
 		case api.scopeInvalid(binding):
 		case !api.Draining:
 			claims[api.Name] = false
-		case api.drained(binding):
+		case api.drained():
 			if since := c.drainingSince(binding.id, api.Name); since < settlePause {
 				wait = controller.After(settlePause-since, "draining settles")
 				claims[api.Name] = true
@@ -138,9 +138,8 @@ func (f APIFacts) ours() bool {
 }
 
 // drained reports whether nothing of an API is left that the binding has to let go.
-func (f APIFacts) drained(binding *object) bool {
-	entry := binding.bound(f.Name)
-	if entry == nil || entry.CRDHash == "" || !f.ours() {
+func (f APIFacts) drained() bool {
+	if !f.ours() {
 		return true // nothing was ever synced, or nothing is there any more
 	}
 	return f.Report.Phase == coverage.Running && f.Report.Instances == 0

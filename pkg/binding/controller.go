@@ -92,6 +92,7 @@ func New(
 		c.enqueueAPI(key.Name)
 	}))
 	tally.OnChange(func(id coverage.BindingID) { c.loop.AddAfter(id, 100*time.Millisecond) })
+	catalogs.OnChange(func(connection string) { c.Enqueue(connection, "") })
 	index.OnChange(func(api coverage.API) { c.Enqueue(api.Connection, api.Name) })
 	return c
 }

@@ -27,7 +27,7 @@ func Decide(binding *object, facts Facts) corev1alpha1.BindingStatus {
 	after.BoundAPIs = nil
 	after.Instances, after.Synced, after.Conflicts = 0, 0, 0
 	for _, api := range facts.APIs {
-		if api.Draining && api.drained(binding) && !api.Listed {
+		if api.Draining && api.drained() && !api.Listed {
 			continue
 		}
 		entry := entryOf(binding, api, connected)
@@ -81,11 +81,11 @@ func entryOf(binding *object, api APIFacts, connected status.Condition) corev1al
 	if before != nil {
 		entry = *before.DeepCopy()
 	}
-	if api.Known || api.Schema.Installed != nil {
+	switch {
+	case !api.ours():
 		entry.CRDHash, entry.Version = "", ""
-		if api.ours() {
-			entry.CRDHash, entry.Version = api.Verdict.Hash, api.Verdict.Version
-		}
+	case api.Known:
+		entry.CRDHash, entry.Version = api.Verdict.Hash, api.Verdict.Version
 	}
 	if api.Report.Phase == coverage.Running {
 		entry.Instances = api.Report.Instances

@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,7 +183,7 @@ func (f Facts) connected() status.Condition {
 	case access.Unauthorized:
 		return no(corev1alpha1.ReasonUnauthorized, "The provider does not accept the credentials: "+access.Message(err)+" Put a kubeconfig with valid credentials into the Secret.")
 	case access.Denied:
-		return no(corev1alpha1.ReasonForbidden, "The provider answers, but which cluster it is can't be asked: "+access.Message(err))
+		return no(corev1alpha1.ReasonForbidden, "The provider answers, but which cluster it is can't be asked: it refuses to "+refusal(err))
 	case access.Unreachable:
 		return no(corev1alpha1.ReasonUnreachable, access.Sanitize(access.Describe(err), 1000))
 	default:
@@ -209,6 +210,14 @@ func (f Facts) schemaInSync() status.Condition {
 	}
 }
 
+// refusal returns what a server refuses to do and what grants it, for an error that is a refusal.
+func refusal(err error) string {
+	if refused, is := errors.AsType[session.Refused](err); is {
+		return refused.Action.String() + ". " + refused.Action.Remedy()
+	}
+	return access.Message(err)
+}
+
 // exportsAction is what is needed to see what the provider exports.
 var exportsAction = access.Action{Verb: "list", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions"}
 
@@ -219,7 +228,7 @@ func (f Facts) permissionDenied() status.Condition {
 		refused = append(refused, "The consumer refuses to "+f.secretAction().String()+".")
 	}
 	if f.Session != nil && access.Classify(f.Session.Err) == access.Denied {
-		refused = append(refused, "The provider refuses to "+access.Message(f.Session.Err)+".")
+		refused = append(refused, "The provider refuses to "+refusal(f.Session.Err))
 	}
 	if access.Classify(f.Catalog.Err) == access.Denied {
 		refused = append(refused, "The provider refuses to "+exportsAction.String()+". "+exportsAction.Remedy())
@@ -233,12 +242,17 @@ func (f Facts) permissionDenied() status.Condition {
 // heartbeat answers whether the Lease on the provider is renewed.
 func (f Facts) heartbeat() status.Condition {
 	if f.Session == nil || !f.Session.Heartbeat.Tried {
+		// After a restart, what was said before stays until the first heartbeat.
+		before := status.Get(f.Connection.Status.Conditions, corev1alpha1.ConditionHeartbeat)
+		if f.Session != nil && before.Reason != "" && before.Status != metav1.ConditionUnknown {
+			return before
+		}
 		return status.Unknown(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonPending, "No heartbeat has been sent yet.")
 	}
 	beat := f.Session.Heartbeat
 	switch {
 	case access.Classify(beat.Err) == access.Denied:
-		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonForbidden, "The provider refuses to "+access.Message(beat.Err)+". Syncing goes on without it.")
+		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonForbidden, "The provider refuses to "+refusal(beat.Err)+" Syncing goes on without it.")
 	case beat.Err != nil:
 		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonError, access.Message(beat.Err))
 	case beat.Duplicate != "":

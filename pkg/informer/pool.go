@@ -132,18 +132,16 @@ func (r *Ref) Informer() cache.SharedIndexInformer {
 	return r.entry.informer
 }
 
-// Get returns the object of a key from the cache, nil when it is not there.
-func (r *Ref) Get(key string) *instance.Object {
-	item, exists, err := r.entry.informer.GetStore().GetByKey(key)
+// Read returns the object of a key from the cache, nil when it is not there, and a
+// resourceVersion that the cache had seen by then: whatever happened up to it shows.
+func (r *Ref) Read(key string) (object *instance.Object, version string) {
+	store := r.entry.informer.GetStore()
+	version = store.LastStoreSyncResourceVersion() // first, since the cache goes on meanwhile
+	item, exists, err := store.GetByKey(key)
 	if err != nil || !exists {
-		return nil
+		return nil, version
 	}
-	return item.(*instance.Object)
-}
-
-// Version returns the newest resourceVersion that the cache has seen.
-func (r *Ref) Version() string {
-	return r.entry.informer.GetStore().LastStoreSyncResourceVersion()
+	return item.(*instance.Object), version
 }
 
 // Err returns why the last list or watch failed, nil when it worked or was never tried.

@@ -2,6 +2,8 @@ package ownership
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -10,103 +12,120 @@ import (
 // it, so that what is owned tells of drift without a schema and without the values.
 // fields is the JSON of managedFields; see KEP-555 (server-side apply).
 func Owns(fields string, desired Desired) bool {
-	if fields == "" {
-		return false
-	}
-	var owned map[string]any
-	if json.Unmarshal([]byte(fields), &owned) != nil {
-		return false
-	}
-	var payload map[string]any
-	if json.Unmarshal(desired.Payload, &payload) != nil {
-		return false
+	return FirstLost(fields, desired) == ""
+}
+
+// FirstLost returns the path of a field that is desired but not owned, such as
+// ".spec.color", and "" when all are owned. The order of paths is that of their names.
+func FirstLost(fields string, desired Desired) string {
+	const all = "." // nothing that could be read is owned
+	var owned, payload map[string]any
+	if json.Unmarshal([]byte(fields), &owned) != nil || json.Unmarshal(desired.Payload, &payload) != nil {
+		return all
 	}
 	metadata, _ := owned["f:metadata"].(map[string]any)
-	return ownsKeys(metadata["f:labels"], desired.Labels) &&
-		ownsKeys(metadata["f:annotations"], desired.Annotations) &&
-		ownsMap(owned, payload)
+	if lost := lostKey(metadata["f:annotations"], desired.Annotations); lost != "" {
+		return ".metadata.annotations[" + lost + "]"
+	}
+	if lost := lostKey(metadata["f:labels"], desired.Labels); lost != "" {
+		return ".metadata.labels[" + lost + "]"
+	}
+	return lostInMap(owned, payload)
 }
 
-// ownsKeys reports whether all keys of labels or annotations are owned.
-func ownsKeys(owned any, wanted map[string]string) bool {
+// lostKey returns a label or annotation that is not owned.
+func lostKey(owned any, wanted map[string]string) string {
 	fields, _ := owned.(map[string]any)
-	for key := range wanted {
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		if _, has := fields["f:"+key]; !has {
-			return false
+			return key
 		}
 	}
-	return true
+	return ""
 }
 
-// ownsMap reports whether all fields of a map are owned, with all that is in them.
-func ownsMap(owned, wanted map[string]any) bool {
-	for key, value := range wanted {
+// lostInMap returns the path of a field of a map that is not owned with all that is in it.
+func lostInMap(owned, wanted map[string]any) string {
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		child, has := owned["f:"+key].(map[string]any)
-		if !has || !ownsValue(child, value) {
-			return false
+		if !has {
+			return "." + key
+		}
+		if lost := lostInValue(child, wanted[key]); lost != "" {
+			return "." + key + lost
 		}
 	}
-	return true
+	return ""
 }
 
-// ownsValue reports whether a value is owned. An owned field without children is
-// a leaf: a scalar, or a map or list that is owned as a whole.
-func ownsValue(owned map[string]any, value any) bool {
+// lostInValue returns the path of what is not owned below a value. An owned field
+// without children is a leaf: a scalar, or a map or list that is owned as a whole.
+func lostInValue(owned map[string]any, value any) string {
 	if len(owned) == 0 {
-		return true
+		return ""
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		return ownsMap(owned, value)
+		return lostInMap(owned, value)
 	case []any:
-		return ownsList(owned, value)
+		return lostInList(owned, value)
 	default:
-		return true
+		return ""
 	}
 }
 
-// ownsList reports whether all items of a list are owned: by value in a set, by
-// key in a list that is a map.
-func ownsList(owned map[string]any, items []any) bool {
+// lostInList returns the path of what is not owned of a list's items: owned by
+// value in a set, by key in a list that is a map.
+func lostInList(owned map[string]any, items []any) string {
 	entries := 0
-	for field, child := range owned {
+	for _, field := range slices.Sorted(maps.Keys(owned)) {
 		switch {
 		case strings.HasPrefix(field, "v:"), strings.HasPrefix(field, "i:"):
 			entries++
 		case strings.HasPrefix(field, "k:"):
 			entries++
-			fields, _ := child.(map[string]any)
-			if !ownsItem(fields, field[len("k:"):], items) {
-				return false
+			keys := field[len("k:"):]
+			fields, _ := owned[field].(map[string]any)
+			if lost := lostInItem(fields, keys, items); lost != "" {
+				return "[" + keys + "]" + lost
 			}
 		}
 	}
-	return entries >= len(items)
+	if entries < len(items) {
+		return "[]"
+	}
+	return ""
 }
 
-// ownsItem reports whether the item with the given keys is owned with all that is in it.
+// lostInItem returns the path of what is not owned of the item with the given keys.
 // An item that is no longer wanted goes with the next apply and is none of this question's.
-func ownsItem(owned map[string]any, keys string, items []any) bool {
+func lostInItem(owned map[string]any, keys string, items []any) string {
 	var key map[string]any
 	if json.Unmarshal([]byte(keys), &key) != nil {
-		return false
+		return ""
 	}
+	var closest map[string]any
+	most := -1
 	for _, item := range items {
-		fields, isMap := item.(map[string]any)
-		if isMap && hasKey(fields, key) {
-			return ownsValue(owned, fields)
+		fields, _ := item.(map[string]any)
+		if given, fits := hasKey(fields, key); fits && given > most {
+			closest, most = fields, given
 		}
 	}
-	return true
+	return lostInValue(owned, closest)
 }
 
-// hasKey reports whether an item has the keys' values. Keys that the item leaves
-// out were filled in by defaults of the schema.
-func hasKey(item, key map[string]any) bool {
+// hasKey reports whether an item fits the keys' values, and how many of them it
+// gives itself. Keys that an item leaves out were filled in by defaults of the schema.
+func hasKey(item, key map[string]any) (given int, fits bool) {
 	for name, value := range key {
-		if given, has := item[name]; has && given != value {
-			return false
+		own, has := item[name]
+		if has && own != value {
+			return 0, false
+		}
+		if has {
+			given++
 		}
 	}
-	return true
+	return given, true
 }

@@ -16,8 +16,9 @@ import (
 )
 
 // mostRounds bounds how often one object is decided anew before it goes back into
-// the queue. A new object takes three: write, look at the answer, nothing left.
-const mostRounds = 6
+// the queue. A new object takes three: write, look at the answer, nothing left. One
+// that admission on the provider never leaves as it was takes the most.
+const mostRounds = mostRepairs + 4
 
 // sync brings one object as far as it can be brought without waiting.
 func (s *Syncer) sync(ctx context.Context, key types.NamespacedName) error {
@@ -42,18 +43,29 @@ func (s *Syncer) advance(ctx context.Context, key types.NamespacedName) error {
 		plan := Decide(facts)
 		s.record(ctx, key, facts, plan)
 		if len(plan.Steps) == 0 {
-			if plan.Recheck {
-				return controller.After(wait.Jitter(recheckPause, 0.2), plan.Conflict)
-			}
-			return nil
+			return s.waits(key, plan)
 		}
-		var err error
-		looked, err = s.act(ctx, call{key: key, facts: facts, plan: plan})
+		found, err := s.act(ctx, call{key: key, facts: facts, plan: plan})
 		if err != nil {
 			return s.failed(ctx, key, facts, err)
 		}
+		if found != nil || plan.changesProvider() {
+			looked = found
+		}
 	}
 	return controller.Quiet{Err: fmt.Errorf("%s changes faster than it can be synced", key)}
+}
+
+// waits returns for what a plan without steps waits, nil for an event alone.
+func (s *Syncer) waits(key types.NamespacedName, plan Plan) error {
+	switch {
+	case plan.Held:
+		return controller.After(s.memories.pause(key), "held back")
+	case plan.Recheck:
+		return controller.After(wait.Jitter(recheckPause, 0.2), plan.Conflict)
+	default:
+		return nil
+	}
 }
 
 // record tells how the object stands, and the user about a conflict that is new.
@@ -66,8 +78,14 @@ func (s *Syncer) record(ctx context.Context, key types.NamespacedName, facts Fac
 	default:
 		s.Tally.Begin(s.api, key, facts.Cover.ID)
 	}
+	if plan.Lost != "" {
+		// In a long fight it may be this field or that: it is told once.
+		if s.memories.report(key, eventOverruled) {
+			s.event(ctx, key, facts, eventOverruled, lostMessage(plan.Lost))
+		}
+	}
 	if plan.Conflict != "" {
-		s.memories.change(key, func(entry *memory) { entry.InConflict = true })
+		s.memories.inConflict(key, facts)
 		s.tell(ctx, key, facts, plan.Conflict, conflictMessage(plan.Conflict, s.target.Resource.GroupResource().String(), s.Mapper.ToProvider(key)))
 	}
 }
@@ -84,13 +102,16 @@ type call struct {
 	plan  Plan
 }
 
-// stop is the error of a step after which everything has to be decided anew.
+// errDecideAnew is the error of a step after which everything has to be decided anew.
 var errDecideAnew = errors.New("decide anew")
 
 // act does the steps in order. It returns what a look has found, for the next decision.
+// A status that can't be written does not keep the copy from being written: up and down
+// fail independently.
 func (s *Syncer) act(ctx context.Context, c call) (*look, error) {
 	logger := klog.FromContext(ctx)
 	consumer := c.facts.Consumer
+	var down error
 	for _, step := range c.plan.Steps {
 		var looked *look
 		var err error
@@ -101,15 +122,15 @@ func (s *Syncer) act(ctx context.Context, c call) (*look, error) {
 		case ReleaseFinalizer:
 			_, err = s.setFinalizer(ctx, consumer, false)
 		case Annotate:
-			err = s.annotate(ctx, consumer, step.Conflict, "")
+			consumer, err = s.annotate(ctx, consumer, step.Conflict, "")
 		case WriteStatus:
-			err = s.writeStatus(ctx, consumer, step.Status)
+			consumer, err = s.writeStatus(ctx, consumer, step.Status)
 		case Look:
 			looked, err = s.look(ctx, c.key)
 		case Apply:
-			looked, err = s.apply(ctx, c.key, step)
+			looked, err = s.apply(ctx, c, step)
 		case Delete:
-			err = s.delete(ctx, c.key, step)
+			err = s.delete(ctx, c, step)
 		case Strip:
 			err = s.strip(ctx, c.key, step)
 		}
@@ -117,7 +138,12 @@ func (s *Syncer) act(ctx context.Context, c call) (*look, error) {
 			return looked, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", step.Do, err)
+			err = fmt.Errorf("%s: %w", step.Do, err)
+			if step.Do != WriteStatus {
+				return nil, err
+			}
+			down = err
+			continue
 		}
 		level := logger.V(2)
 		if step.Do == Look {
@@ -128,5 +154,5 @@ func (s *Syncer) act(ctx context.Context, c call) (*look, error) {
 			return looked, nil
 		}
 	}
-	return nil, nil
+	return nil, down
 }

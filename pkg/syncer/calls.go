@@ -13,6 +13,7 @@ import (
 
 	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
 	"github.com/kbind-dev/konnector/pkg/access"
+	"github.com/kbind-dev/konnector/pkg/coverage"
 	"github.com/kbind-dev/konnector/pkg/instance"
 	"github.com/kbind-dev/konnector/pkg/ownership"
 	"github.com/kbind-dev/konnector/pkg/session"
@@ -40,20 +41,19 @@ func (s *Syncer) setFinalizer(ctx context.Context, object *instance.Object, pres
 }
 
 // annotate sets the annotations that tell of a conflict or a rejection; "" removes one.
-func (s *Syncer) annotate(ctx context.Context, object *instance.Object, conflict, rejected string) error {
+func (s *Syncer) annotate(ctx context.Context, object *instance.Object, conflict, rejected string) (*instance.Object, error) {
 	value := func(text string) *string {
 		if text == "" {
 			return nil
 		}
 		return ptr.To(text)
 	}
-	_, err := s.patchConsumer(ctx, object, map[string]any{
+	return s.patchConsumer(ctx, object, map[string]any{
 		"annotations": map[string]*string{
 			corev1alpha1.AnnotationConflict: value(conflict),
 			corev1alpha1.AnnotationRejected: value(rejected),
 		},
 	})
-	return err
 }
 
 // patchConsumer changes metadata of the consumer's object, and only of that very object.
@@ -81,7 +81,8 @@ func (s *Syncer) patchConsumer(ctx context.Context, object *instance.Object, met
 }
 
 // writeStatus replaces the status of the consumer's object, or removes it.
-func (s *Syncer) writeStatus(ctx context.Context, object *instance.Object, wanted []byte) error {
+// When that fails, the object is returned as it was.
+func (s *Syncer) writeStatus(ctx context.Context, object *instance.Object, wanted []byte) (*instance.Object, error) {
 	patch := []map[string]any{{"op": "test", "path": "/metadata/uid", "value": object.UID}}
 	if wanted == nil {
 		patch = append(patch, map[string]any{"op": "remove", "path": "/status"})
@@ -90,7 +91,7 @@ func (s *Syncer) writeStatus(ctx context.Context, object *instance.Object, wante
 	}
 	data, err := json.Marshal(patch)
 	if err != nil {
-		return err
+		return object, err
 	}
 	var subresources []string
 	if s.target.StatusSubresource {
@@ -99,14 +100,14 @@ func (s *Syncer) writeStatus(ctx context.Context, object *instance.Object, wante
 	answer, err := s.consumer(object.Namespace).Patch(ctx, object.Name, types.JSONPatchType, data,
 		metav1.PatchOptions{FieldManager: corev1alpha1.FieldManager}, subresources...)
 	if err != nil {
-		return s.consumerError(object, "patch", err)
+		return object, s.consumerError(object, "patch", err)
 	}
 	written, err := instance.Consumer.Convert(answer)
 	if err != nil {
-		return err
+		return object, err
 	}
 	s.memories.wroteStatus(object.Key(), written, wanted)
-	return nil
+	return written, nil
 }
 
 // consumerError sorts the error of a write on the consumer. An object that is gone
@@ -171,8 +172,35 @@ func (s *Syncer) resourceGone(ctx context.Context) bool {
 
 // apply writes the copy. When the name turns out to be taken, or the copy to be
 // another one, it returns what is there.
-func (s *Syncer) apply(ctx context.Context, key types.NamespacedName, step Step) (*look, error) {
-	target := s.Mapper.ToProvider(key)
+func (s *Syncer) apply(ctx context.Context, c call, step Step) (*look, error) {
+	target := s.Mapper.ToProvider(c.key)
+	answer, err := s.applyTo(ctx, target, step)
+	switch access.Classify(err) {
+	case "":
+	case access.Conflict:
+		return s.look(ctx, c.key)
+	case access.Denied:
+		return nil, heldError{err, s.memories.refused(c.key, step.Desired.Hash, coverage.Denied)}
+	case access.Rejected, access.Quota:
+		return nil, heldError{err, s.memories.refused(c.key, step.Desired.Hash, coverage.Rejected)}
+	default:
+		return nil, err
+	}
+	written, err := instance.Provider.Convert(answer)
+	if err != nil {
+		return nil, err
+	}
+	s.memories.applied(c.key, written, step)
+	if path := ownership.FirstRewritten(answer.Object, step.Desired); path != "" {
+		s.tell(ctx, c.key, c.facts, eventOverruled, rewrittenMessage(path))
+	} else if !step.Repair {
+		s.memories.solved(c.key)
+	}
+	return nil, nil
+}
+
+// applyTo writes the copy, and its namespace when the answer is that it is missing.
+func (s *Syncer) applyTo(ctx context.Context, target types.NamespacedName, step Step) (*unstructured.Unstructured, error) {
 	body, err := step.Desired.Body(s.target.Kind, target, step.Expect)
 	if err != nil {
 		return nil, err
@@ -184,18 +212,10 @@ func (s *Syncer) apply(ctx context.Context, key types.NamespacedName, step Step)
 		}
 		answer, err = s.applyBody(ctx, target, body)
 	}
-	if access.Classify(err) == access.Conflict {
-		return s.look(ctx, key)
-	}
 	if err != nil {
 		return nil, callError{side: "provider", action: s.action("patch", target), err: err}
 	}
-	written, err := instance.Provider.Convert(answer)
-	if err != nil {
-		return nil, err
-	}
-	s.memories.applied(key, written, step.Desired)
-	return nil, nil
+	return answer, nil
 }
 
 func (s *Syncer) applyBody(ctx context.Context, target types.NamespacedName, body []byte) (*unstructured.Unstructured, error) {
@@ -205,12 +225,16 @@ func (s *Syncer) applyBody(ctx context.Context, target types.NamespacedName, bod
 
 // delete deletes the copy. While something on the provider still holds it, the
 // steps that follow have to wait for the event of its end.
-func (s *Syncer) delete(ctx context.Context, key types.NamespacedName, step Step) error {
+func (s *Syncer) delete(ctx context.Context, c call, step Step) error {
+	key := c.key
 	target := s.Mapper.ToProvider(key)
 	gone, err := s.session.Deleter.Delete(ctx, s.target.Resource, target, step.Expect.UID)
 	switch access.Classify(err) {
 	case "":
 		if !gone {
+			if ownership.ReadMarks(c.facts.Provider).Labelled { // otherwise its end brings no event
+				s.memories.change(key, func(entry *memory) { entry.Leaving = step.Expect.UID })
+			}
 			return errDecideAnew
 		}
 		s.gone(key, step.Expect.UID)

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"bytes"
+	"slices"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,21 +34,49 @@ type Facts struct {
 	StatusSubresource bool
 	// Memory is what was learned from earlier writes.
 	Memory Memory
+	// Held says that it is too early to apply again what was refused or put back too
+	// often, or to look again at a name that is taken.
+	Held bool
 }
 
 // Memory is what the answers to our own writes have taught about an object, where
 // it differs from what the writes alone would let one expect.
 type Memory struct {
-	// InConflict says that the name was taken at the last look: look again before writing.
+	// InConflict says that the name was taken at the last look, under Policy: look again
+	// before writing.
 	InConflict bool
+	Policy     corev1alpha1.ConflictPolicy
 	// AcceptedHash and AcceptedFields are what the provider made of an apply when it
 	// did not keep all of it ours. Applying the same again would not change that.
 	AcceptedHash   string
 	AcceptedFields unique.Handle[string]
+	// RefusedHash is the content that the provider did not take at the last apply,
+	// and RefusedState how the object stands by that.
+	RefusedHash  string
+	RefusedState coverage.State
+	// Repairs count how often the same content had to be put back.
+	Repairs Repairs
 	// SentStatus and KeptStatus are a status that we wrote and what the consumer's
 	// schema left of it.
 	SentStatus, KeptStatus []byte
+	// Leaving is the UID of a copy that we have deleted and that something on the
+	// provider held. When it is not in the cache any more, it is gone.
+	Leaving types.UID
 }
+
+// Repairs are applies of content that was applied before, because somebody on the
+// provider had taken fields from us.
+type Repairs struct {
+	// Hash is the content and Count how often it was put back in quick succession.
+	Hash  string
+	Count int
+	// Fields are those that were left to us before the last time.
+	Fields unique.Handle[string]
+}
+
+// mostRepairs is how often the same content is put back, after which the provider
+// has its way.
+const mostRepairs = 4
 
 // Step is one call.
 type Step struct {
@@ -55,6 +84,10 @@ type Step struct {
 	// Desired and Expect are those of an apply.
 	Desired ownership.Desired
 	Expect  ownership.Precondition
+	// Repair says that the same content was applied before; Left are the fields of it
+	// that are still ours.
+	Repair bool
+	Left   unique.Handle[string]
 	// Status is the one to write; nil removes it.
 	Status []byte
 	// Conflict is the value of the annotation to set; "" removes it.
@@ -94,8 +127,20 @@ type Plan struct {
 	State coverage.State
 	// Conflict is the reason of a conflict.
 	Conflict string
+	// Lost is the path of the first field that the provider took from us and that is
+	// not put back any more.
+	Lost string
 	// Recheck says that what is waited for brings no event.
 	Recheck bool
+	// Held says that the end of Facts.Held is waited for.
+	Held bool
+}
+
+// changesProvider reports whether a look at the provider is out of date after the steps.
+func (p Plan) changesProvider() bool {
+	return slices.ContainsFunc(p.Steps, func(step Step) bool {
+		return step.Do == Apply || step.Do == Delete || step.Do == Strip
+	})
 }
 
 // Decide returns what to do for one object. It is a pure function, and its test
@@ -132,19 +177,20 @@ func (f Facts) claim() ownership.Claim {
 // release lets an object go whose finalizer is ours: first its copy, then the finalizer.
 func (f Facts) release() Plan {
 	if !f.Consumer.HasFinalizer() {
-		return Plan{}
+		if f.Consumer.Deleting {
+			return Plan{}
+		}
+		return Plan{Steps: f.clearConflict()}
 	}
 	letGo := f.Cover != nil && f.Cover.Draining && f.Cover.Orphan
-	if f.Provider == nil {
-		if f.Looked || letGo {
+	if f.Provider == nil || f.claim() != ownership.Ours {
+		ended := f.Provider == nil && f.Memory.Leaving != ""
+		if f.Looked || letGo || ended {
 			return Plan{Steps: []Step{{Do: ReleaseFinalizer}}}
 		}
 		// The cache alone can't tell: a copy that we made just before a restart may
 		// not be in it yet, and one that lost its label never will be.
 		return Plan{Steps: []Step{{Do: Look}}, State: coverage.Leaving}
-	}
-	if f.claim() != ownership.Ours {
-		return Plan{Steps: []Step{{Do: ReleaseFinalizer}}}
 	}
 	expect := ownership.Precondition{UID: f.Provider.UID}
 	if f.staysOnProvider() {
@@ -175,6 +221,9 @@ func (f Facts) staysOnProvider() bool {
 func (f Facts) keep() Plan {
 	if f.Provider == nil {
 		if f.Memory.InConflict && !f.Looked {
+			if f.Held && f.Memory.Policy == f.Cover.Policy {
+				return Plan{State: coverage.Conflicting, Held: true}
+			}
 			return Plan{Steps: []Step{{Do: Look}}, State: coverage.Conflicting}
 		}
 		return f.apply(f.desired(false), ownership.NoObject)
@@ -197,13 +246,43 @@ func (f Facts) keepOurs(marks ownership.Marks) Plan {
 	}
 	desired := f.desired(marks.Adopted)
 	if f.upToDate(marks, desired) {
-		steps := append(f.clearConflict(), f.statusSteps(true)...)
-		return Plan{Steps: steps, State: coverage.Synced}
+		return f.settled()
+	}
+	// Without its mark a copy is taken for one that had this content already: some
+	// controllers remove what they don't know.
+	repair := marks.AppliedHash == desired.Hash || marks.AppliedHash == ""
+	if repair && f.atRest(desired) {
+		plan := f.settled()
+		plan.Lost = ownership.FirstLost(f.Provider.OwnedFields(), desired)
+		plan.Held = f.Memory.Repairs.Fields != f.Provider.Fields
+		return plan
 	}
 	// The status goes first: it arrives also while the provider refuses the new spec.
 	plan := f.apply(desired, ownership.Precondition{UID: f.Provider.UID})
+	if last := len(plan.Steps) - 1; repair && last >= 0 {
+		plan.Steps[last].Repair, plan.Steps[last].Left = true, f.Provider.Fields
+	}
 	plan.Steps = append(f.statusSteps(false), plan.Steps...)
 	return plan
+}
+
+// settled is the plan for a copy that is as it should be, or as the provider insists.
+func (f Facts) settled() Plan {
+	var steps []Step
+	if !f.Consumer.HasFinalizer() {
+		steps = append(steps, Step{Do: AddFinalizer}) // somebody took it off
+	}
+	steps = append(steps, f.clearConflict()...)
+	return Plan{Steps: append(steps, f.statusSteps(true)...), State: coverage.Synced}
+}
+
+// atRest reports whether the content was put back so often that the provider has its
+// way: until the content is another one, or, after a pause, other fields of the copy
+// are ours.
+func (f Facts) atRest(desired ownership.Desired) bool {
+	repairs := f.Memory.Repairs
+	return repairs.Hash == desired.Hash && repairs.Count >= mostRepairs &&
+		(f.Held || repairs.Fields == f.Provider.Fields)
 }
 
 // keepTaken decides about a name that is taken by an object without marks, or by
@@ -240,8 +319,11 @@ func (f Facts) upToDate(marks ownership.Marks, desired ownership.Desired) bool {
 }
 
 // apply writes the copy. Our finalizer is on the object before the first byte of
-// its copy is on the provider.
+// its copy is on the provider. Content that was refused waits for the next attempt.
 func (f Facts) apply(desired ownership.Desired, expect ownership.Precondition) Plan {
+	if f.Held && f.Memory.RefusedHash == desired.Hash {
+		return Plan{State: f.Memory.RefusedState, Held: true}
+	}
 	var steps []Step
 	if !f.Consumer.HasFinalizer() {
 		steps = append(steps, Step{Do: AddFinalizer})

@@ -1,6 +1,7 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +23,9 @@ const (
 	eventDenied   = "Denied"
 	eventRejected = "Rejected"
 	eventFailed   = "SyncFailed"
+	// eventOverruled tells of a field that the provider does not leave as the user wants it.
+	eventOverruled = "Overruled"
 )
-
-// deniedPause is how long a refusal by RBAC is left alone: a grant brings no event,
-// and has to show within a minute.
-const deniedPause = 30 * time.Second
 
 // callError is the error of one call, with what was asked of whom.
 type callError struct {
@@ -41,6 +40,14 @@ func (e callError) Error() string {
 
 func (e callError) Unwrap() error { return e.err }
 
+// heldError is the error of an apply whose content is held back for a while.
+type heldError struct {
+	error
+	pause time.Duration
+}
+
+func (e heldError) Unwrap() error { return e.error }
+
 // failed sorts the error of a step: how the object stands now, what the user is
 // told, and when it is tried again.
 func (s *Syncer) failed(ctx context.Context, key types.NamespacedName, facts Facts, err error) error {
@@ -48,6 +55,7 @@ func (s *Syncer) failed(ctx context.Context, key types.NamespacedName, facts Fac
 	if !isCall {
 		return err
 	}
+	held, _ := errors.AsType[heldError](err)
 	switch kind := access.Classify(err); kind {
 	case access.Denied:
 		refusal := "The " + call.side + " refuses to " + call.action.String() + ". " + call.action.Remedy()
@@ -56,15 +64,18 @@ func (s *Syncer) failed(ctx context.Context, key types.NamespacedName, facts Fac
 		}
 		s.stands(key, facts, coverage.Denied)
 		s.tell(ctx, key, facts, eventDenied, refusal)
-		return controller.After(wait.Jitter(deniedPause, 0.2), err.Error())
+		return controller.After(cmp.Or(held.pause, wait.Jitter(deniedPause, 0.2)), err.Error())
 	case access.Rejected, access.Quota:
 		s.stands(key, facts, coverage.Rejected)
 		message := access.Message(call.err)
 		s.tell(ctx, key, facts, eventRejected, fmt.Sprintf("The %s refuses the object: %s", call.side, message))
-		if facts.Consumer.Annotations[corev1alpha1.AnnotationRejected] != message {
-			if annotateErr := s.annotate(ctx, facts.Consumer, "", message); annotateErr != nil {
+		if call.side == "provider" && facts.Consumer.Annotations[corev1alpha1.AnnotationRejected] != message {
+			if _, annotateErr := s.annotate(ctx, facts.Consumer, "", message); annotateErr != nil {
 				klog.FromContext(ctx).V(4).Info("Could not note the rejection", "err", annotateErr)
 			}
+		}
+		if held.pause > 0 {
+			return controller.After(held.pause, err.Error())
 		}
 	case access.Other:
 		s.tell(ctx, key, facts, eventFailed, access.Sanitize(err.Error(), 1024))
@@ -83,10 +94,17 @@ func (s *Syncer) stands(key types.NamespacedName, facts Facts, state coverage.St
 	}
 }
 
-// tell gives the user an Event on the object, once for each piece of news. Objects
-// that are going get none: their namespace may not take it.
+// tell gives the user an Event on the object, once for each piece of news.
 func (s *Syncer) tell(ctx context.Context, key types.NamespacedName, facts Facts, reason, message string) {
-	if !s.memories.report(key, reason+": "+message) || facts.Consumer == nil {
+	if s.memories.report(key, reason+": "+message) {
+		s.event(ctx, key, facts, reason, message)
+	}
+}
+
+// event gives the user an Event on the object. Objects that are going get none: their
+// namespace may not take it.
+func (s *Syncer) event(ctx context.Context, key types.NamespacedName, facts Facts, reason, message string) {
+	if facts.Consumer == nil {
 		return
 	}
 	klog.FromContext(ctx).V(2).Info("Reported", "reason", reason, "message", message)
@@ -100,6 +118,16 @@ func (s *Syncer) tell(ctx context.Context, key types.NamespacedName, facts Facts
 		Name:       key.Name,
 		UID:        facts.Consumer.UID,
 	}, corev1.EventTypeWarning, reason, message)
+}
+
+// lostMessage says that a fight over a field is given up.
+func lostMessage(path string) string {
+	return fmt.Sprintf("Somebody on the provider takes %s over again and again. It is left as it is there until the object or that field's owner changes.", path)
+}
+
+// rewrittenMessage says that the provider keeps another value than the user's.
+func rewrittenMessage(path string) string {
+	return fmt.Sprintf("The provider took the object, but changed %s while doing so. It is left as it is there until the object changes.", path)
 }
 
 // conflictMessage says what a conflict means, and what can be done about it.

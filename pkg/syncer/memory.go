@@ -3,11 +3,14 @@ package syncer
 import (
 	"bytes"
 	"sync"
+	"time"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/kbind-dev/konnector/pkg/coverage"
 	"github.com/kbind-dev/konnector/pkg/instance"
 	"github.com/kbind-dev/konnector/pkg/ownership"
 )
@@ -27,7 +30,26 @@ type memory struct {
 	consumerGone, providerGone types.UID
 	// problem is what was last reported to the user.
 	problem string
+	// refusals is how often RefusedHash was refused, and heldUntil the end of the pause
+	// before RefusedHash or the content of Repairs is applied again, or a taken name
+	// looked at.
+	refusals  int
+	heldUntil time.Time
 }
+
+// The pauses before an apply that could only repeat what has happened.
+const (
+	// deniedPause is how long a refusal by RBAC is left alone: a grant brings no event,
+	// and has to show within a minute.
+	deniedPause = 30 * time.Second
+	// After other refusals the pause doubles with each; what was mended without an
+	// event has to show within a minute as well.
+	firstRefusedPause   = time.Second
+	longestRefusedPause = 40 * time.Second
+	// repairPause is how long content rests that was put back too often, and also how
+	// long it has to stay untouched to be forgotten.
+	repairPause = 10 * time.Minute
+)
 
 func newMemories() *memories {
 	return &memories{entries: map[types.NamespacedName]*memory{}}
@@ -45,6 +67,7 @@ func (m *memories) view(key types.NamespacedName, inConsumers, inProviders seen)
 	provider, entry.provider = inProviders.newest(entry.provider)
 	consumer, entry.consumerGone = without(consumer, entry.consumerGone)
 	provider, entry.providerGone = without(provider, entry.providerGone)
+	provider, entry.Leaving = going(provider, entry.Leaving)
 	learned = entry.Memory
 	if over := inConsumers.object == nil && inProviders.object == nil && consumer == nil && provider == nil; over || entry.empty() {
 		delete(m.entries, key)
@@ -59,6 +82,23 @@ func without(object *instance.Object, gone types.UID) (*instance.Object, types.U
 		return nil, gone
 	}
 	return object, ""
+}
+
+// going returns an object that a deletion of ours has sent on its way as one that is
+// being deleted, also while the cache doesn't show that yet. That UID is kept until the
+// name has another object.
+func going(object *instance.Object, leaving types.UID) (*instance.Object, types.UID) {
+	switch {
+	case object == nil || leaving == "":
+		return object, leaving
+	case object.UID != leaving:
+		return object, ""
+	case object.Deleting:
+		return object, leaving
+	}
+	marked := *object
+	marked.Deleting = true
+	return &marked, leaving
 }
 
 // newest returns the newer of a cached object and one that a write returned, and
@@ -103,7 +143,7 @@ func (m *memories) change(key types.NamespacedName, do func(*memory)) {
 
 func (e *memory) empty() bool {
 	return e.consumer == nil && e.provider == nil && e.consumerGone == "" && e.providerGone == "" && e.problem == "" &&
-		!e.InConflict && e.AcceptedHash == "" && e.SentStatus == nil
+		!e.InConflict && e.AcceptedHash == "" && e.SentStatus == nil && e.Leaving == "" && e.RefusedHash == "" && e.Repairs == (Repairs{})
 }
 
 // wroteConsumer takes in the consumer object that a write returned.
@@ -123,24 +163,84 @@ func (m *memories) wroteStatus(key types.NamespacedName, object *instance.Object
 }
 
 // applied takes in the copy that an apply returned.
-func (m *memories) applied(key types.NamespacedName, object *instance.Object, desired ownership.Desired) {
+func (m *memories) applied(key types.NamespacedName, object *instance.Object, step Step) {
 	m.change(key, func(entry *memory) {
 		entry.provider = object
-		entry.InConflict = false
-		entry.problem = ""
+		entry.InConflict, entry.Policy = false, ""
+		entry.Leaving = ""
 		entry.AcceptedHash, entry.AcceptedFields = "", unique.Handle[string]{}
-		if !ownership.Owns(object.OwnedFields(), desired) {
-			entry.AcceptedHash, entry.AcceptedFields = desired.Hash, object.Fields
+		if !ownership.Owns(object.OwnedFields(), step.Desired) {
+			entry.AcceptedHash, entry.AcceptedFields = step.Desired.Hash, object.Fields
+		}
+		entry.RefusedHash, entry.RefusedState, entry.refusals = "", "", 0
+		entry.countRepair(step)
+	})
+}
+
+// countRepair counts an apply when it has put content back.
+func (e *memory) countRepair(step Step) {
+	calm := !time.Now().Before(e.heldUntil)
+	e.heldUntil = time.Time{}
+	if !step.Repair {
+		e.Repairs = Repairs{}
+		return
+	}
+	if calm || e.Repairs.Hash != step.Desired.Hash {
+		e.Repairs.Count = 0
+	}
+	e.Repairs = Repairs{Hash: step.Desired.Hash, Count: e.Repairs.Count + 1, Fields: step.Left}
+	e.heldUntil = time.Now().Add(repairPause)
+}
+
+// refused takes in that an apply was not taken, and how the object stands by that. It
+// returns the pause before the next attempt.
+func (m *memories) refused(key types.NamespacedName, hash string, state coverage.State) (pause time.Duration) {
+	m.change(key, func(entry *memory) {
+		if entry.RefusedHash != hash {
+			entry.refusals = 0
+		}
+		entry.refusals++
+		entry.RefusedHash, entry.RefusedState = hash, state
+		pause = wait.Jitter(deniedPause, 0.2)
+		if state != coverage.Denied {
+			pause = min(firstRefusedPause<<min(entry.refusals-1, 10), longestRefusedPause)
+		}
+		entry.heldUntil = time.Now().Add(pause)
+	})
+	return pause
+}
+
+// inConflict takes in that the name is taken.
+func (m *memories) inConflict(key types.NamespacedName, facts Facts) {
+	m.change(key, func(entry *memory) {
+		entry.InConflict, entry.Policy = true, facts.Cover.Policy
+		if facts.Looked {
+			entry.heldUntil = time.Now().Add(recheckPause)
 		}
 	})
 }
 
-// echo takes in an event of a cache, and reports whether it shows nothing but the
-// latest write of ours, after which everything was decided already.
-func (m *memories) echo(side instance.Side, object *instance.Object) bool {
+// pause returns how long the content of a key is held yet.
+func (m *memories) pause(key types.NamespacedName) time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := object.Key()
+	entry, exists := m.entries[key]
+	if !exists {
+		return 0
+	}
+	return max(time.Until(entry.heldUntil), 0)
+}
+
+// solved forgets what was last reported of an object.
+func (m *memories) solved(key types.NamespacedName) {
+	m.change(key, func(entry *memory) { entry.problem = "" })
+}
+
+// echo takes in an event of a cache, and reports whether it shows nothing but the
+// latest write of ours, or what was there before it: all that was decided on already. key is the consumer's.
+func (m *memories) echo(side instance.Side, key types.NamespacedName, object *instance.Object) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	entry, exists := m.entries[key]
 	if !exists {
 		return false
@@ -149,8 +249,11 @@ func (m *memories) echo(side instance.Side, object *instance.Object) bool {
 	if side == instance.Provider {
 		written = &entry.provider
 	}
-	if *written == nil || (*written).UID != object.UID || !atLeast(object.ResourceVersion, (*written).ResourceVersion) {
+	if *written == nil || (*written).UID != object.UID {
 		return false
+	}
+	if !atLeast(object.ResourceVersion, (*written).ResourceVersion) {
+		return true // what that write returned is newer
 	}
 	same := (*written).ResourceVersion == object.ResourceVersion
 	*written = nil

@@ -23,16 +23,18 @@ func (s *Syncer) observe(key types.NamespacedName) (facts Facts, ok bool) {
 			return s.Index.ForeignBinding(s.api.Connection, uid)
 		},
 	}
-	facts.Consumer, facts.Provider, facts.Memory = s.memories.view(key,
-		seen{consumers.Get(storeKey(key)), consumers.Version()},
-		seen{providers.Get(storeKey(providerKey)), providers.Version()})
+	var inConsumers, inProviders seen
+	inConsumers.object, inConsumers.version = consumers.Read(storeKey(key))
+	inProviders.object, inProviders.version = providers.Read(storeKey(providerKey))
+	facts.Consumer, facts.Provider, facts.Memory = s.memories.view(key, inConsumers, inProviders)
+	facts.Held = s.memories.pause(key) > 0
 	if cover, covered := s.Index.Lookup(s.api, key.Namespace); covered {
 		facts.Cover = &cover
 	}
 	return facts, true
 }
 
-// seen is what a cache shows of an object, and how new the cache is.
+// seen is what a cache shows of an object, and how new the cache was at least by then.
 type seen struct {
 	object  *instance.Object
 	version string

@@ -54,6 +54,7 @@ type Syncer struct {
 	consumers caches
 	providers caches
 	first     firstRound
+	watching  chan struct{} // closed when the caches are there to be read
 }
 
 // caches are the references to one side's informers, by namespace.
@@ -78,6 +79,7 @@ func New(environment *Environment, api coverage.API, target coverage.Target, nam
 		memories:    newMemories(),
 		consumers:   caches{},
 		providers:   caches{},
+		watching:    make(chan struct{}),
 	}
 	syncer.loop = controller.NewLoop(controller.Options{Name: "syncer"}, syncer.sync)
 	return syncer
@@ -102,6 +104,7 @@ func (s *Syncer) Run(ctx context.Context) {
 		synced = append(synced, s.watch(s.providers, s.session.Pool.Acquire(key), namespace, instance.Provider))
 		defer s.providers[namespace].Release()
 	}
+	close(s.watching)
 	var health sync.WaitGroup
 	defer health.Wait()
 	health.Go(func() { s.watchHealth(ctx) })
@@ -181,10 +184,13 @@ func (s *Syncer) watch(side caches, ref *informer.Ref, namespace string, which i
 // saw handles an object that is there.
 func (s *Syncer) saw(side instance.Side, object, old any) {
 	now, ok := object.(*instance.Object)
-	if !ok || s.memories.echo(side, now) {
+	if !ok {
 		return
 	}
 	key := s.consumerKey(side, now.Key())
+	if s.memories.echo(side, key, now) {
+		return
+	}
 	before, updated := old.(*instance.Object)
 	if side == instance.Consumer && updated && before.Generation != now.Generation {
 		s.loop.AddFresh(key) // the user changed it: an earlier failure says nothing any more
@@ -194,12 +200,12 @@ func (s *Syncer) saw(side instance.Side, object, old any) {
 }
 
 // lost handles an object that is gone.
-func (s *Syncer) lost(_ instance.Side, object any) {
+func (s *Syncer) lost(side instance.Side, object any) {
 	name, err := clientcache.DeletionHandlingObjectToName(object)
 	if err != nil {
 		return
 	}
-	s.loop.Add(name.AsNamespacedName())
+	s.loop.Add(s.consumerKey(side, name.AsNamespacedName()))
 }
 
 // consumerKey returns the consumer's key for one of either side.
@@ -212,6 +218,11 @@ func (s *Syncer) consumerKey(side instance.Side, key types.NamespacedName) types
 
 // Requeue looks at all objects again, as after a change of what covers them.
 func (s *Syncer) Requeue() {
+	select {
+	case <-s.watching:
+	default:
+		return // it is about to look at all of them for the first time
+	}
 	for _, ref := range s.consumers {
 		for _, key := range ref.Informer().GetStore().ListKeys() {
 			if name, err := clientcache.ParseObjectName(key); err == nil {
