@@ -19,7 +19,7 @@ logcheck = "$$(go -C hack/tools tool -n logcheck)"
 
 .PHONY: demo
 demo: ## Two control planes, one apply, and a Widget's round trip (ARGS=--keep leaves it running)
-	go run ./e2e/cmd/demo $(ARGS)
+	go build -o bin/demo ./e2e/cmd/demo && exec bin/demo $(ARGS)
 
 .PHONY: cluster
 cluster: ## A control plane of your own until Ctrl-C (NAME=provider)

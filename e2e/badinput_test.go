@@ -37,7 +37,7 @@ func TestBadSecretsAreReportedAndHeal(t *testing.T) {
 		{"an exec plugin", corev1alpha1.ReasonKubeconfigNotAllowed, map[string][]byte{"kubeconfig": exec}, []string{"exec"}},
 	}
 	for i, each := range cases {
-		t.Run(each.name, func(t *testing.T) {
+		w.run(each.name, func(t *testing.T) {
 			name := fmt.Sprintf("bad%d", i)
 			if each.data != nil {
 				_, err := w.consumer.kube.CoreV1().Secrets(w.secretNamespace).Create(t.Context(), w.secret(name, each.data), metav1.CreateOptions{})
@@ -156,7 +156,7 @@ func TestBindingToNothing(t *testing.T) {
 	w.label(crd.Name, `"true"`)
 	w.waitReady("acme")
 
-	t.Run("an API that stops being exported pauses and loses nothing", func(t *testing.T) {
+	w.run("an API that stops being exported pauses and loses nothing", func(t *testing.T) {
 		w.createWidget(w.consumer, "a", map[string]any{"size": int64(1)})
 		w.waitField(w.widgets(w.provider), "a", int64(1), "spec", "size")
 		w.label(crd.Name, `null`)
@@ -205,7 +205,7 @@ func TestIdentityThatMayNotBeAsked(t *testing.T) {
 	if string(connection.Status.RemoteClusterUID) != w.uid(w.provider) || string(connection.Status.LocalClusterUID) != w.uid(w.consumer) {
 		t.Errorf("pinned: %q and %q", connection.Status.RemoteClusterUID, connection.Status.LocalClusterUID)
 	}
-	t.Run("what is pinned can't be changed", func(t *testing.T) {
+	w.run("what is pinned can't be changed", func(t *testing.T) {
 		for _, patch := range []string{`{"status":{"remoteClusterUID":"x"}}`, `{"status":{"remoteClusterUID":null}}`, `{"spec":{"kubeconfigSecretRef":{"name":"x"}}}`} {
 			subresources := []string{"status"}
 			if strings.Contains(patch, "spec") {

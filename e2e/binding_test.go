@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -25,7 +24,7 @@ func TestApplyInEveryOrder(t *testing.T) {
 		'B': func(name string) { w.applyClusterBinding(name, name, "widgets") },
 	}
 	for _, order := range []string{"SCB", "SBC", "CSB", "CBS", "BSC", "BCS"} {
-		t.Run(order, func(t *testing.T) {
+		w.run(order, func(*testing.T) {
 			name := strings.ToLower(order)
 			for i := range order {
 				parts[order[i]](name)
@@ -48,13 +47,11 @@ func (w *world) unbind(name string) {
 	w.must(core.Connections().Delete(w.t.Context(), w.name(name), metav1.DeleteOptions{}))
 	w.must(core.ClusterBindings().Delete(w.t.Context(), w.name(name), metav1.DeleteOptions{}))
 	eventually(w.t, soon, name+" is unbound", func(ctx context.Context) error {
-		if _, err := core.ClusterBindings().Get(ctx, w.name(name), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the ClusterBinding is still there: %v", err)
+		if _, err := core.ClusterBindings().Get(ctx, w.name(name), metav1.GetOptions{}); gone(err) != nil {
+			return fmt.Errorf("ClusterBinding: %w", gone(err))
 		}
-		if _, err := core.Connections().Get(ctx, w.name(name), metav1.GetOptions{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the Connection is still there: %v", err)
-		}
-		return nil
+		_, err := core.Connections().Get(ctx, w.name(name), metav1.GetOptions{})
+		return gone(err)
 	})
 }
 
@@ -86,10 +83,7 @@ func TestUnbindingLeavesNothingBehind(t *testing.T) {
 	for _, api := range []string{"widgets", "gadgets"} {
 		eventually(t, soon, "CRD "+api+" is gone from the consumer", func(ctx context.Context) error {
 			_, err := w.consumer.crds.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, w.api(api), metav1.GetOptions{})
-			if !apierrors.IsNotFound(err) {
-				return fmt.Errorf("still there: %v", err)
-			}
-			return nil
+			return gone(err)
 		})
 	}
 	leases, err := w.provider.kube.CoordinationV1().Leases(w.heartbeatNamespace()).List(t.Context(), metav1.ListOptions{})
@@ -308,7 +302,7 @@ func TestForeignObjectIsUntouched(t *testing.T) {
 	}
 	w.waitEvent("taken", corev1alpha1.ReasonForeignObjectExists, "Adopt")
 
-	t.Run("Adopt takes it over within seconds", func(t *testing.T) {
+	w.run("Adopt takes it over within seconds", func(t *testing.T) {
 		_, err := w.consumer.core.CoreV1alpha1().ClusterBindings().Patch(t.Context(), w.name("acme"), "application/merge-patch+json", []byte(`{"spec":{"conflictPolicy":"Adopt"}}`), metav1.PatchOptions{})
 		w.must(err)
 		w.waitField(w.widgets(w.provider), "taken", int64(1), "spec", "size")
@@ -319,7 +313,7 @@ func TestForeignObjectIsUntouched(t *testing.T) {
 			t.Errorf("want the same object, marked as adopted: %v", adopted.Object["metadata"])
 		}
 	})
-	t.Run("unbinding lets it go and keeps it", func(t *testing.T) {
+	w.run("unbinding lets it go and keeps it", func(t *testing.T) {
 		w.unbind("acme")
 		left, err := w.widgets(w.provider).Get(t.Context(), "taken", metav1.GetOptions{})
 		w.must(err)
@@ -395,7 +389,7 @@ func TestNamespacesOnTheProvider(t *testing.T) {
 	w.startKonnector()
 	w.bind("acme", "widgets")
 
-	t.Run("one that is missing is made, once, and marked", func(t *testing.T) {
+	w.run("one that is missing is made, once, and marked", func(t *testing.T) {
 		since := w.provider.Mark()
 		for i := range 5 {
 			w.createWidget(w.consumer, fmt.Sprintf("a%d", i), map[string]any{"size": int64(1)})
@@ -416,7 +410,7 @@ func TestNamespacesOnTheProvider(t *testing.T) {
 		}
 	})
 
-	t.Run("what is forbidden is named, and heals", func(t *testing.T) {
+	w.run("what is forbidden is named, and heals", func(t *testing.T) {
 		rules := w.providerRules()
 		rules[0].Verbs = []string{"get"}
 		w.must(w.providerUser.SetRules(t.Context(), rules...))

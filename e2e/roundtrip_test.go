@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,11 +49,20 @@ func (w *world) waitGone(client dynamic.ResourceInterface, name string) {
 	w.t.Helper()
 	eventually(w.t, soon, name+" is gone", func(ctx context.Context) error {
 		_, err := client.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("still there: %v", err)
+		return gone(err)
 	})
+}
+
+// gone returns nil for the error of a get that found nothing.
+func gone(err error) error {
+	switch {
+	case err == nil:
+		return errors.New("still there")
+	case apierrors.IsNotFound(err):
+		return nil
+	default:
+		return err
+	}
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -69,7 +79,7 @@ func TestRoundTrip(t *testing.T) {
 		return w.checkMarks(ctx, provider, original, map[string]string{"team": "blue"}, map[string]string{"example.org/note": "hi"})
 	})
 
-	t.Run("status comes down and is replaced as a whole", func(t *testing.T) {
+	w.run("status comes down and is replaced as a whole", func(*testing.T) {
 		w.patch(provider, "a", `{"status":{"phase":"Running","map":{"x":"1","y":"2"}}}`, "status")
 		w.waitField(consumer, "a", map[string]any{"phase": "Running", "map": map[string]any{"x": "1", "y": "2"}}, "status")
 		w.patch(provider, "a", `{"status":{"phase":null,"map":{"x":null}}}`, "status")
@@ -80,7 +90,7 @@ func TestRoundTrip(t *testing.T) {
 		w.waitField(consumer, "a", nil, "status")
 	})
 
-	t.Run("what is removed on the consumer is removed, what others own stays", func(t *testing.T) {
+	w.run("what is removed on the consumer is removed, what others own stays", func(t *testing.T) {
 		w.patch(provider, "a", `{"spec":{"assignedTo":"n1"},"metadata":{"labels":{"tier":"gold"}}}`)
 		w.patch(consumer, "a", `{"spec":{"tags":["y"],"options":{"k":null},"color":null},"metadata":{"labels":{"team":null}}}`)
 		w.waitField(provider, "a", map[string]any{"size": int64(3), "tier": "basic", "tags": []any{"y"}, "options": map[string]any{"l": "w"}, "assignedTo": "n1"}, "spec")
@@ -91,7 +101,7 @@ func TestRoundTrip(t *testing.T) {
 		w.waitField(provider, "a", map[string]any{"tier": "basic", "assignedTo": "n1"}, "spec")
 	})
 
-	t.Run("drift on the provider is put back", func(t *testing.T) {
+	w.run("drift on the provider is put back", func(t *testing.T) {
 		w.patch(consumer, "a", `{"spec":{"size":5,"tags":["a"]}}`)
 		w.waitField(provider, "a", int64(5), "spec", "size")
 		w.patch(provider, "a", `{"spec":{"size":9,"tags":["a","b"]}}`)
@@ -103,7 +113,7 @@ func TestRoundTrip(t *testing.T) {
 		})
 	})
 
-	t.Run("a copy that is deleted is made again", func(t *testing.T) {
+	w.run("a copy that is deleted is made again", func(t *testing.T) {
 		before, err := provider.Get(t.Context(), "a", metav1.GetOptions{})
 		w.must(err)
 		w.must(provider.Delete(t.Context(), "a", metav1.DeleteOptions{}))
@@ -116,7 +126,7 @@ func TestRoundTrip(t *testing.T) {
 		})
 	})
 
-	t.Run("deleting waits for the copy to be gone", func(t *testing.T) {
+	w.run("deleting waits for the copy to be gone", func(t *testing.T) {
 		w.patch(provider, "a", `{"metadata":{"finalizers":["example.org/hold"]}}`)
 		w.must(consumer.Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		eventually(t, soon, "the copy is being deleted", func(ctx context.Context) error {
@@ -259,7 +269,7 @@ func TestKindsOfAllShapes(t *testing.T) {
 	w.startKonnector()
 	w.bind("acme", "widgets", "gadgets", "notes")
 
-	t.Run("cluster-scoped, with the name of a namespaced one", func(t *testing.T) {
+	w.run("cluster-scoped, with the name of a namespaced one", func(t *testing.T) {
 		w.createWidget(w.consumer, "same", map[string]any{"size": int64(1)})
 		gadget := &unstructured.Unstructured{Object: map[string]any{"apiVersion": w.group + "/v1", "kind": "Gadget", "metadata": map[string]any{"name": "same"}, "spec": map[string]any{"size": int64(2)}}}
 		consumer, provider := w.resource(w.consumer, "gadgets"), w.resource(w.provider, "gadgets")
@@ -276,7 +286,7 @@ func TestKindsOfAllShapes(t *testing.T) {
 		w.waitGone(consumer, "same")
 	})
 
-	t.Run("without spec and status subresource", func(t *testing.T) {
+	w.run("without spec and status subresource", func(t *testing.T) {
 		consumer, provider := w.resource(w.consumer, "notes").Namespace(w.namespace), w.resource(w.provider, "notes").Namespace(w.namespace)
 		note := &unstructured.Unstructured{Object: map[string]any{"apiVersion": w.group + "/v1", "kind": "Note", "metadata": map[string]any{"name": "n"}, "data": map[string]any{"a": "1", "b": "2"}}}
 		_, err := consumer.Create(t.Context(), note, metav1.CreateOptions{})

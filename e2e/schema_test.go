@@ -46,7 +46,7 @@ func TestPulledCRDStandsAlone(t *testing.T) {
 		t.Errorf("exportedAPIs (-want +got):\n%s", diff)
 	}
 
-	t.Run("the provider's changes follow within seconds", func(t *testing.T) {
+	w.run("the provider's changes follow within seconds", func(t *testing.T) {
 		patch := `[{"op":"add","path":"/spec/versions/1/schema/openAPIV3Schema/properties/spec/properties/power","value":{"type":"integer"}}]`
 		_, err := w.provider.crds.ApiextensionsV1().CustomResourceDefinitions().Patch(t.Context(), w.api("engines"), "application/json-patch+json", []byte(patch), metav1.PatchOptions{})
 		w.must(err)

@@ -67,6 +67,17 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// run runs a part of the test as a subtest, to which the world's helpers belong meanwhile.
+func (w *world) run(name string, part func(t *testing.T)) {
+	w.t.Helper()
+	whole := w.t
+	whole.Run(name, func(t *testing.T) {
+		w.t = t
+		defer func() { w.t = whole }()
+		part(t)
+	})
+}
+
 // heartbeatNamespace is that of the Lease on the provider, made for each world.
 func (w *world) heartbeatNamespace() string { return w.id + "-heartbeat" }
 

@@ -85,7 +85,7 @@ func New(
 	})
 	c.follow(informers.ClusterBindings().Informer(), bindingEvents)
 	c.follow(informers.Bindings().Informer(), bindingEvents)
-	c.follow(informers.Connections().Informer(), controller.Handler(func(key types.NamespacedName, fresh bool) {
+	c.follow(informers.Connections().Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
 		c.Enqueue(key.Name, "")
 	}))
 	c.follow(crds.Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {

@@ -35,7 +35,6 @@ func (p *provider) close() {
 // make another session, however well the old one looks.
 func (c *Controller) open(ctx context.Context, connection *corev1alpha1.Connection, config *candidate) error {
 	name := connection.Name
-	c.close(name)
 	ctx = controller.Outlive(ctx)
 	config.REST.UserAgent = c.options.UserAgent
 	config.REST.QPS, config.REST.Burst = c.options.QPS, c.options.Burst
@@ -45,11 +44,13 @@ func (c *Controller) open(ctx context.Context, connection *corev1alpha1.Connecti
 		Instance:    c.options.Instance,
 		Config:      config.REST,
 		Namespace:   config.Namespace,
+		Pinned:      connection.Status.RemoteClusterUID,
 		OnChange:    func() { c.loop.Add(name) },
 	})
 	if err != nil {
 		return err
 	}
+	c.close(name)
 	ctx, cancel := context.WithCancel(ctx)
 	made := &provider{fingerprint: config.fingerprint, session: opened, cancel: cancel}
 	made.catalog = export.NewCatalog(opened.Extensions, func(api string) {
@@ -70,16 +71,15 @@ func (c *Controller) open(ctx context.Context, connection *corev1alpha1.Connecti
 // or withdraws it.
 func (c *Controller) act(ctx context.Context, connection *corev1alpha1.Connection, facts Facts) error {
 	if connection.DeletionTimestamp != nil && facts.Bindings == 0 {
-		return c.finish(ctx, connection)
+		return c.finish(ctx, facts)
 	}
 	if wrote, err := status.SetFinalizer(ctx, c.client, connection, corev1alpha1.FinalizerCleanup, true); wrote || err != nil {
 		return controller.Stale(err) // the event of the write brings it back
 	}
 	after, usable := Decide(facts)
 	open := c.get(connection.Name)
-	if !usable && open != nil {
-		c.catalogs.Set(connection.Name, nil)
-		c.sessions.Withdraw(connection.Name)
+	if !usable {
+		c.withdraw(connection.Name)
 	}
 	pinned := connection.Status.RemoteClusterUID != ""
 	if facts.Settled() || (usable && !pinned) {
@@ -88,15 +88,27 @@ func (c *Controller) act(ctx context.Context, connection *corev1alpha1.Connectio
 		}
 	}
 	if usable && open != nil {
-		c.catalogs.Set(connection.Name, open.catalog)
-		c.sessions.Publish(open.session)
+		c.publish(open, facts.fromCRDs())
 	}
 	return nil
 }
 
-// finish lets a Connection go that no binding uses.
-func (c *Controller) finish(ctx context.Context, connection *corev1alpha1.Connection) error {
-	if open := c.get(connection.Name); open != nil {
+// publish has syncers use a session. Its catalog goes with it when it is what the
+// user wants to be read.
+func (c *Controller) publish(open *provider, fromCRDs bool) {
+	catalog := open.catalog
+	if !fromCRDs {
+		catalog = nil
+	}
+	c.catalogs.Set(open.session.Connection, catalog)
+	c.sessions.Publish(open.session)
+}
+
+// finish lets a Connection go that no binding uses. On another cluster than the
+// pinned one nothing is written, and there is no Lease either.
+func (c *Controller) finish(ctx context.Context, facts Facts) error {
+	connection := facts.Connection
+	if open := c.get(connection.Name); open != nil && facts.mismatch() == "" {
 		const patience = 5 * time.Second // the provider may be gone for good
 		call, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -124,9 +136,14 @@ func (c *Controller) close(name string) {
 	if open == nil {
 		return
 	}
+	c.withdraw(name)
+	open.close()
+}
+
+// withdraw takes away what publish gave.
+func (c *Controller) withdraw(name string) {
 	c.catalogs.Set(name, nil)
 	c.sessions.Withdraw(name)
-	open.close()
 }
 
 func (c *Controller) closeAll() {

@@ -114,7 +114,7 @@ func (c *Controller) sync(ctx context.Context, name string) error {
 		return nil
 	}
 	facts, config := c.observe(ctx, connection)
-	if config != nil {
+	if config != nil && facts.madeElsewhere() == "" {
 		if err := c.open(ctx, connection, config); err != nil {
 			return err
 		}

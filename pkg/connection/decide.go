@@ -82,7 +82,7 @@ func Decide(f Facts) (after corev1alpha1.ConnectionStatus, usable bool) {
 	if usable {
 		after.RemoteClusterUID, after.LocalClusterUID = f.Session.UID, f.LocalUID
 	}
-	if f.Catalog.Synced && usable {
+	if usable && f.Catalog.Synced && f.fromCRDs() {
 		after.ActiveSchemaSource = corev1alpha1.SchemaSourceCRD
 		after.ExportedAPIs = f.Catalog.APIs
 		after.ExportedAPICount = int32(len(f.Catalog.APIs)) //nolint:gosec // far fewer than two billion
@@ -100,8 +100,13 @@ func Decide(f Facts) (after corev1alpha1.ConnectionStatus, usable bool) {
 
 // draining is the summary of a Connection that is being deleted.
 func (f Facts) draining() status.Condition {
-	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingBindings,
-		"Being deleted: waits until "+status.Count(f.Bindings, "binding")+" using it has gone.")
+	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingBindings, fmt.Sprintf(
+		"Being deleted. Bindings that still use it, and have to be deleted first: %d.", f.Bindings))
+}
+
+// fromCRDs reports whether the provider's CRDs are what the user wants to be read.
+func (f Facts) fromCRDs() bool {
+	return f.Connection.Spec.Schema.Source != corev1alpha1.SchemaSourceOpenAPI
 }
 
 // secretValid answers whether the Secret can be used.
@@ -110,19 +115,19 @@ func (f Facts) secretValid() status.Condition {
 	name := ref.Namespace + "/" + ref.Name
 	bad := func(reason, message string) status.Condition {
 		if f.Session != nil {
-			message += " The last credentials that were valid stay in use meanwhile."
+			message = sentence(message) + " The last credentials that were valid stay in use meanwhile."
 		}
-		return status.False(corev1alpha1.ConditionSecretValid, reason, message)
+		return status.False(corev1alpha1.ConditionSecretValid, reason, access.Sanitize(message, access.MessageLimit))
 	}
 	switch {
 	case !f.Secret.Allowed:
 		return bad(corev1alpha1.ReasonNamespaceNotAllowed, fmt.Sprintf(
 			"spec.kubeconfigSecretRef.namespace: credentials are taken only from Secrets in: %s. Create the Secret and a Connection for it there, or add %q to the konnector's --credential-namespaces.",
-			strings.Join(f.Namespaces, ", "), ref.Namespace))
+			access.Sanitize(strings.Join(f.Namespaces, ", "), 500), ref.Namespace))
 	case f.Secret.Err != nil && access.Classify(f.Secret.Err) == access.Denied:
 		return bad(corev1alpha1.ReasonForbidden, "The consumer cluster does not let the konnector read Secret "+name+". "+f.secretAction().Remedy())
 	case f.Secret.Err != nil:
-		return bad(corev1alpha1.ReasonError, "Secret "+name+" can't be read: "+access.Message(f.Secret.Err))
+		return bad(corev1alpha1.ReasonError, "Secret "+name+" can't be read: "+access.Describe(f.Secret.Err))
 	case !f.Secret.Synced:
 		return status.Unknown(corev1alpha1.ConditionSecretValid, corev1alpha1.ReasonPending, "Secret "+name+" is being read.")
 	case !f.Secret.Exists:
@@ -133,7 +138,7 @@ func (f Facts) secretValid() status.Condition {
 			"Secret %s has no key %q; it has: %s. Put the provider's kubeconfig under that key, or name another in spec.kubeconfigSecretRef.key of a new Connection.",
 			name, ref.Key, keyList(f.Secret.Keys)))
 	case f.Secret.Refusal != nil:
-		return bad(f.Secret.Refusal.Reason, "Secret "+name+": "+access.Sanitize(f.Secret.Refusal.Error(), 900))
+		return bad(f.Secret.Refusal.Reason, "Secret "+name+": "+access.Sanitize(f.Secret.Refusal.Error(), 600))
 	default:
 		return status.True(corev1alpha1.ConditionSecretValid, corev1alpha1.ReasonSecretValid, "The kubeconfig in Secret "+name+" is in use.")
 	}
@@ -151,12 +156,22 @@ func (f Facts) secretAction() access.Action {
 	return access.Action{Verb: "watch", Resource: "secrets", Namespace: ref.Namespace, Name: ref.Name}
 }
 
+// madeElsewhere tells that the Connection belongs to another consumer cluster, "" when
+// it doesn't.
+func (f Facts) madeElsewhere() string {
+	pinned := f.Connection.Status.LocalClusterUID
+	if pinned == "" || pinned == f.LocalUID {
+		return ""
+	}
+	return fmt.Sprintf("This Connection was made in another consumer cluster (UID %s, this one is %s), as happens when it is restored from a backup. Create a new Connection.", pinned, f.LocalUID)
+}
+
 // mismatch tells how the clusters differ from those that are pinned, "" when they don't.
 func (f Facts) mismatch() string {
-	pinned := f.Connection.Status
-	if pinned.LocalClusterUID != "" && pinned.LocalClusterUID != f.LocalUID {
-		return fmt.Sprintf("This Connection was made in another consumer cluster (UID %s, this one is %s), as happens when it is restored from a backup. Create a new Connection.", pinned.LocalClusterUID, f.LocalUID)
+	if elsewhere := f.madeElsewhere(); elsewhere != "" {
+		return elsewhere
 	}
+	pinned := f.Connection.Status
 	if f.Session != nil && pinned.RemoteClusterUID != "" && f.Session.UID != "" && pinned.RemoteClusterUID != f.Session.UID {
 		return fmt.Sprintf("The kubeconfig leads to another cluster (UID %s) than at first (UID %s). Nothing is synced until it leads back; for another provider, create a new Connection.", f.Session.UID, pinned.RemoteClusterUID)
 	}
@@ -166,7 +181,7 @@ func (f Facts) mismatch() string {
 // connected answers whether the provider answers and is the right one.
 func (f Facts) connected() status.Condition {
 	no := func(reason, message string) status.Condition {
-		return status.False(corev1alpha1.ConditionConnected, reason, message)
+		return status.False(corev1alpha1.ConditionConnected, reason, access.Sanitize(message, access.MessageLimit))
 	}
 	switch {
 	case f.mismatch() != "":
@@ -181,28 +196,31 @@ func (f Facts) connected() status.Condition {
 	err := f.Session.Err
 	switch access.Classify(err) {
 	case access.Unauthorized:
-		return no(corev1alpha1.ReasonUnauthorized, "The provider does not accept the credentials: "+access.Message(err)+" Put a kubeconfig with valid credentials into the Secret.")
+		return no(corev1alpha1.ReasonUnauthorized, sentence(access.Describe(err))+" Put a kubeconfig with valid credentials into the Secret.")
 	case access.Denied:
 		return no(corev1alpha1.ReasonForbidden, "The provider answers, but which cluster it is can't be asked: it refuses to "+refusal(err))
 	case access.Unreachable:
-		return no(corev1alpha1.ReasonUnreachable, access.Sanitize(access.Describe(err), 1000))
+		return no(corev1alpha1.ReasonUnreachable, access.Describe(err))
 	default:
-		return no(corev1alpha1.ReasonError, access.Message(err))
+		return no(corev1alpha1.ReasonError, access.Describe(err))
 	}
 }
 
 // schemaInSync answers whether it is known what the provider offers.
 func (f Facts) schemaInSync() status.Condition {
+	no := func(reason, message string) status.Condition {
+		return status.False(corev1alpha1.ConditionSchemaInSync, reason, access.Sanitize(message, access.MessageLimit))
+	}
 	switch {
-	case f.Connection.Spec.Schema.Source == corev1alpha1.SchemaSourceOpenAPI:
-		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonSourceNotSupported,
+	case !f.fromCRDs():
+		return no(corev1alpha1.ReasonSourceNotSupported,
 			"spec.schema.source: this version reads schemas from the provider's CRDs only. Use CRD or Auto.")
 	case f.Session == nil || f.Session.UID == "" || f.mismatch() != "":
 		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "Waits for the provider.")
 	case access.Classify(f.Catalog.Err) == access.Denied:
-		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonForbidden, "The provider's CRDs can't be read. "+exportsAction.Remedy())
+		return no(corev1alpha1.ReasonForbidden, "The provider's CRDs can't be read. "+exportsAction.Remedy())
 	case f.Catalog.Err != nil:
-		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonError, "The provider's CRDs can't be read: "+access.Message(f.Catalog.Err))
+		return no(corev1alpha1.ReasonError, "The provider's CRDs can't be read: "+access.Describe(f.Catalog.Err))
 	case !f.Catalog.Synced:
 		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "The provider's CRDs are being read.")
 	default:
@@ -216,6 +234,11 @@ func refusal(err error) string {
 		return refused.Action.String() + ". " + refused.Action.Remedy()
 	}
 	return access.Message(err)
+}
+
+// sentence returns a text with a full stop, so that another one can follow.
+func sentence(text string) string {
+	return strings.TrimSuffix(text, ".") + "."
 }
 
 // exportsAction is what is needed to see what the provider exports.
@@ -236,7 +259,7 @@ func (f Facts) permissionDenied() status.Condition {
 	if len(refused) == 0 {
 		return status.False(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonAsExpected, "Nothing that is needed is refused.")
 	}
-	return status.True(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonForbidden, access.Sanitize(strings.Join(refused, " "), 1000))
+	return status.True(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonForbidden, access.Sanitize(strings.Join(refused, " "), access.MessageLimit))
 }
 
 // heartbeat answers whether the Lease on the provider is renewed.
@@ -250,14 +273,18 @@ func (f Facts) heartbeat() status.Condition {
 		return status.Unknown(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonPending, "No heartbeat has been sent yet.")
 	}
 	beat := f.Session.Heartbeat
+	no := func(reason, message string) status.Condition {
+		return status.False(corev1alpha1.ConditionHeartbeat, reason, access.Sanitize(message, access.MessageLimit))
+	}
+	const harmless = " Syncing goes on without it."
 	switch {
 	case access.Classify(beat.Err) == access.Denied:
-		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonForbidden, "The provider refuses to "+refusal(beat.Err)+" Syncing goes on without it.")
+		return no(corev1alpha1.ReasonForbidden, "The provider refuses to "+sentence(refusal(beat.Err))+harmless)
 	case beat.Err != nil:
-		return status.False(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonError, access.Message(beat.Err))
+		return no(corev1alpha1.ReasonError, "The Lease on the provider can't be renewed: "+sentence(access.Describe(beat.Err))+harmless)
 	case beat.Duplicate != "":
-		return status.Condition{Type: corev1alpha1.ConditionHeartbeat, Status: metav1.ConditionFalse, Reason: corev1alpha1.ReasonDuplicateConsumer,
-			Message: "Another process (" + access.Sanitize(beat.Duplicate, 100) + ") renews the Lease of this consumer: a second konnector, or a clone of this cluster."}
+		return no(corev1alpha1.ReasonDuplicateConsumer,
+			"Another process ("+access.Sanitize(beat.Duplicate, 100)+") renews the Lease of this consumer: a second konnector, or a clone of this cluster. Stop one of the two.")
 	default:
 		return status.True(corev1alpha1.ConditionHeartbeat, corev1alpha1.ReasonLeaseRenewed, "The Lease on the provider is renewed.")
 	}

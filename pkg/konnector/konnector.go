@@ -44,11 +44,11 @@ func Run(ctx context.Context, options *Options) error {
 		return err
 	}
 	klog.FromContext(ctx).Info("Starting", "version", Version(), "server", clients.config.Host)
-	uid, err := clients.identify(ctx)
-	if err != nil || ctx.Err() != nil {
-		return err // nil when told to end before the cluster answered
-	}
+	uid := clients.identify(ctx)
 	clients.waitForAPI(ctx)
+	if ctx.Err() != nil {
+		return nil // told to end before the cluster was ready
+	}
 
 	events, endEvents := clients.newEvents(ctx)
 	defer endEvents()
@@ -126,18 +126,19 @@ func (c *clients) newEvents(ctx context.Context) (recorder record.EventRecorder,
 	return broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "konnector"}), broadcaster.Shutdown
 }
 
-// identify returns the UID of the consumer cluster, and waits until it answers.
-func (c *clients) identify(ctx context.Context) (types.UID, error) {
+// identify returns the UID of the consumer cluster, and waits until it answers or
+// the context ends.
+func (c *clients) identify(ctx context.Context) types.UID {
 	const pause = 2 * time.Second
 	for {
 		uid, err := session.Identify(ctx, c.kube.Discovery(), c.dynamic)
 		if err == nil || ctx.Err() != nil {
-			return uid, nil
+			return uid
 		}
 		klog.FromContext(ctx).Error(err, "The consumer cluster can't be identified; trying again")
 		select {
 		case <-ctx.Done():
-			return "", nil
+			return ""
 		case <-time.After(pause):
 		}
 	}

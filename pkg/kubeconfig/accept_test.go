@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -124,9 +125,9 @@ func TestFieldsReachTheClient(t *testing.T) {
 			func(c *rest.Config) { c.DisableCompression = true }},
 		{"a client certificate", given(goodCluster, pair.user()), Options{},
 			func(c *rest.Config) { c.BearerToken, c.CertData, c.KeyData = "", pair.certificate, pair.key }},
-		{"certificate and key in one file", given(goodCluster, keyPair{append(pair.certificate, pair.key...), append(pair.certificate, pair.key...)}.user()), Options{},
+		{"certificate and key in one file", given(goodCluster, keyPair{slices.Concat(pair.certificate, pair.key), slices.Concat(pair.certificate, pair.key)}.user()), Options{},
 			func(c *rest.Config) {
-				c.BearerToken, c.CertData, c.KeyData = "", append(pair.certificate, pair.key...), append(pair.certificate, pair.key...)
+				c.BearerToken, c.CertData, c.KeyData = "", slices.Concat(pair.certificate, pair.key), slices.Concat(pair.certificate, pair.key)
 			}},
 		{"a client certificate beside a token", given(goodCluster, pair.user("token: "+marker)), Options{},
 			func(c *rest.Config) { c.CertData, c.KeyData = pair.certificate, pair.key }},

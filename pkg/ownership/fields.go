@@ -48,6 +48,9 @@ func lostKey(owned any, wanted map[string]string) string {
 func lostInMap(owned, wanted map[string]any) string {
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		child, has := owned["f:"+key].(map[string]any)
+		if !has && isHollow(wanted[key]) {
+			continue
+		}
 		if !has {
 			return "." + key
 		}
@@ -56,6 +59,24 @@ func lostInMap(owned, wanted map[string]any) string {
 		}
 	}
 	return ""
+}
+
+// isHollow reports whether a value holds nothing that can be owned: a set or a list
+// that is a map without items, or a map of such.
+func isHollow(value any) bool {
+	switch value := value.(type) {
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		for _, each := range value {
+			if !isHollow(each) {
+				return false
+			}
+		}
+		return len(value) > 0
+	default:
+		return false
+	}
 }
 
 // lostInValue returns the path of what is not owned below a value. An owned field

@@ -120,9 +120,14 @@ func TestFirstLost(t *testing.T) { // I7
 		{"all keys of a map removed", everything, remove("spec", "options"), ".spec.options"},
 		{"an atomic map changed", everything, set("2", "spec", "whole", "b"), ".spec.whole"},
 		{"a nested field changed", everything, set("9", "spec", "nested", "inner", "b"), ".spec.nested.inner.b"},
-		{"a field without a schema changed", everything, set("9", "spec", "any", "free", "form"), ".spec.any.free.form"},
+		{"a field without a schema changed", everything, set("9", "spec", "any", "list"), ".spec.any.list"},
+		// Of a map without a schema we own that it exists as well, which looks like a whole
+		// map: that all of its fields are taken does not show.
+		{"all fields of a map without a schema changed", everything, set("9", "spec", "any", "free", "form"), ""},
+		{"lists and maps that hold nothing", `{"spec":{"nested":{"inner":{}},"ports":[]},"data":{}}`, nil, ""},
+		{"a spec of nothing but empty lists", `{"spec":{"ports":[],"zones":[]}}`, nil, ""},
 		{"a field added beside one without a schema", everything, set("9", "spec", "any", "more"), ""},
-		{"another top-level field", everything, set("w", "data", "k"), ".data.k"},
+		{"another top-level field", everything, set("w", "data", "k"), ".data"},
 		{"a label changed", everything, set("prod", "metadata", "labels", "env"), ".metadata.labels[env]"},
 		{"a mark removed", everything, remove("metadata", "labels", corev1alpha1.LabelConsumer), ".metadata.labels[" + corev1alpha1.LabelConsumer + "]"},
 		{"an annotation removed", everything, remove("metadata", "annotations", corev1alpha1.AnnotationAppliedHash), ".metadata.annotations[" + corev1alpha1.AnnotationAppliedHash + "]"},

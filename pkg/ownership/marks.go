@@ -103,7 +103,12 @@ func isUnmarked(marks Marks, _ Wish) (Claim, bool) {
 	return Unmarked, marks.Cluster == "" && marks.Object == ""
 }
 
+// isAnotherClusters compares the cluster's UID. Where somebody has removed all marks of
+// it, that of the object has to be this object's: no other cluster has an object with its UID.
 func isAnotherClusters(marks Marks, wish Wish) (Claim, bool) {
+	if marks.Cluster == "" {
+		return Anothers, marks.Object != wish.Object
+	}
 	return Anothers, marks.Cluster != wish.Cluster
 }
 

@@ -41,7 +41,8 @@ func TestClassify(t *testing.T) {
 		{"the annotation outweighs a label that contradicts it", gen.Copy("a", marked, gen.Label(corev1alpha1.LabelConsumer, "other")), ownership.Ours},
 		{"without the object's mark but with fields of ours it is ours", gen.Copy("a", marked, fields, gen.Unannotate(corev1alpha1.AnnotationConsumerObjectUID)), ownership.Ours},
 		{"without both it is stale", gen.Copy("a", marked, gen.Unannotate(corev1alpha1.AnnotationConsumerObjectUID)), ownership.Stale},
-		{"an object's mark without a cluster is another's", gen.Copy("a", gen.Annotation(corev1alpha1.AnnotationConsumerObjectUID, string(object))), ownership.Anothers},
+		{"the mark of this object stands in for both", gen.Copy("a", gen.Annotation(corev1alpha1.AnnotationConsumerObjectUID, string(object))), ownership.Ours},
+		{"that of another object, of whatever cluster, does not", gen.Copy("a", gen.Annotation(corev1alpha1.AnnotationConsumerObjectUID, "other")), ownership.Anothers},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			wish := ownership.Wish{Cluster: cluster, Object: object, ForeignBinding: func(uid types.UID) bool { return uid == foreign }}

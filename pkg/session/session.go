@@ -42,6 +42,9 @@ type Options struct {
 	Config *rest.Config
 	// Namespace is that of the heartbeat's Lease; "" stands for DefaultNamespace.
 	Namespace string
+	// Pinned is the UID of the cluster that it has to be; "" is any. Nothing is written
+	// to another one, and it is asked again and again which it is.
+	Pinned types.UID
 	// OnChange is called when the state has changed. It has to be quick.
 	OnChange func()
 }
@@ -148,7 +151,8 @@ func (s *Session) run(ctx context.Context) {
 	}
 }
 
-// identify asks once which cluster this is, and reports whether the answer came.
+// identify asks once which cluster this is, and reports whether it is one that may be
+// written to.
 func (s *Session) identify(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -157,7 +161,7 @@ func (s *Session) identify(ctx context.Context) bool {
 		state.Answered = true
 		state.UID, state.Err = uid, err
 	})
-	return err == nil
+	return err == nil && (s.options.Pinned == "" || s.options.Pinned == uid)
 }
 
 // beat renews the Lease once. It returns false when the session ends.

@@ -45,12 +45,10 @@ func (s *Syncer) advance(ctx context.Context, key types.NamespacedName) error {
 		if len(plan.Steps) == 0 {
 			return s.waits(key, plan)
 		}
-		found, err := s.act(ctx, call{key: key, facts: facts, plan: plan})
+		var err error
+		looked, err = s.act(ctx, call{key: key, facts: facts, plan: plan})
 		if err != nil {
 			return s.failed(ctx, key, facts, err)
-		}
-		if found != nil || plan.changesProvider() {
-			looked = found
 		}
 	}
 	return controller.Quiet{Err: fmt.Errorf("%s changes faster than it can be synced", key)}

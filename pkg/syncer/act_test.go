@@ -177,8 +177,10 @@ func TestMissingNamespaceIsCreatedOnceAWriteSaysSo(t *testing.T) { // I9
 func TestNamespaceThatMayNotBeCreatedIsDenied(t *testing.T) { // I9, I10
 	inWorld(t, func(w *world) {
 		w.provider = fakeserver.New()
-		w.provider.Refuse = refuse("create namespace", func(fakeserver.Call) error {
-			return apierrors.NewForbidden(corev1alpha1.Resource("namespaces"), "team-a", errors.New(`User "x" cannot create resource "namespaces" in API group ""`))
+		w.provider.Change(func() {
+			w.provider.Refuse = refuse("create namespace", func(fakeserver.Call) error {
+				return apierrors.NewForbidden(corev1alpha1.Resource("namespaces"), "team-a", errors.New(`User "x" cannot create resource "namespaces" in API group ""`))
+			})
 		})
 		w.start()
 		w.user("a", `{"size":1}`)
@@ -193,7 +195,7 @@ func TestDenialIsToldOnceAndRetriedAfterAFixedTime(t *testing.T) { // I10
 		w.start()
 		w.user("a", `{"size":1}`)
 		w.wrote("consumer patch", "provider apply")
-		w.provider.Refuse = refuse("apply", fakeserver.Forbidden)
+		w.provider.Change(func() { w.provider.Refuse = refuse("apply", fakeserver.Forbidden) })
 		w.edit(w.consumer, "a", spec("size", int64(2)))
 		w.wrote("provider apply")
 		w.tells("Denied", `patch widgets.demo.example.org "a" in namespace "team-a"`, `Grant the verb "patch"`)
@@ -207,7 +209,7 @@ func TestDenialIsToldOnceAndRetriedAfterAFixedTime(t *testing.T) { // I10
 		if applies := len(w.provider.Calls()); applies < 7 || applies > 11 {
 			t.Errorf("%d applies in five minutes, want one in about thirty seconds", applies)
 		}
-		w.provider.Refuse = nil
+		w.provider.Change(func() { w.provider.Refuse = nil })
 		time.Sleep(time.Minute)
 		w.wrote("provider apply")
 		w.counts(coverage.Counts{Instances: 1, Synced: 1})
@@ -265,7 +267,9 @@ func TestStatusThatTheConsumerRefusesDoesNotStopTheSpec(t *testing.T) { // I11
 		w.start()
 		w.user("a", `{"size":1}`)
 		w.wrote("consumer patch", "provider apply")
-		w.consumer.Refuse = refuse("patch status", func(fakeserver.Call) error { return fakeserver.Invalid("phase: unsupported value") })
+		w.consumer.Change(func() {
+			w.consumer.Refuse = refuse("patch status", func(fakeserver.Call) error { return fakeserver.Invalid("phase: unsupported value") })
+		})
 		w.status("a", map[string]any{"phase": "Odd"})
 		w.tells("Rejected", "The consumer refuses", "phase: unsupported value")
 		w.edit(w.consumer, "a", spec("size", int64(2)))
@@ -337,15 +341,17 @@ func TestMissingAPIReleasesOnlyWhenDiscoveryConfirms(t *testing.T) { // I8, DL-1
 			}
 			w.told()
 		}
-		w.provider.Refuse = refuse("delete", fakeserver.Forbidden)
+		w.provider.Change(func() { w.provider.Refuse = refuse("delete", fakeserver.Forbidden) })
 		w.consumer.Delete(namespace, "a")
 		waits("a 403")
-		w.provider.Refuse = refuse("delete", func(fakeserver.Call) error { return apierrors.NewInternalError(errors.New("etcd")) })
+		w.provider.Change(func() {
+			w.provider.Refuse = refuse("delete", func(fakeserver.Call) error { return apierrors.NewInternalError(errors.New("etcd")) })
+		})
 		waits("a 500")
-		w.provider.Refuse = nil
-		w.provider.Unserved, w.provider.Undiscoverable = true, true
+		w.provider.Change(func() { w.provider.Refuse = nil })
+		w.provider.Change(func() { w.provider.Unserved, w.provider.Undiscoverable = true, true })
 		waits("a 404 with discovery away")
-		w.provider.Undiscoverable = false
+		w.provider.Change(func() { w.provider.Undiscoverable = false })
 		time.Sleep(time.Minute)
 		if w.consumer.Get(namespace, "a") != nil {
 			t.Error("not released although the API is gone for certain")

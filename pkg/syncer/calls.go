@@ -264,9 +264,10 @@ func (s *Syncer) gone(key types.NamespacedName, uid types.UID) {
 func (s *Syncer) strip(ctx context.Context, key types.NamespacedName, step Step) error {
 	target := s.Mapper.ToProvider(key)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid":         step.Expect.UID,
-		"labels":      nulls(corev1alpha1.LabelManaged, corev1alpha1.LabelConsumer),
-		"annotations": nulls(ownership.MarkAnnotations()...),
+		"uid":             step.Expect.UID,
+		"resourceVersion": step.Expect.ResourceVersion,
+		"labels":          nulls(corev1alpha1.LabelManaged, corev1alpha1.LabelConsumer),
+		"annotations":     nulls(ownership.MarkAnnotations()...),
 	}})
 	if err != nil {
 		return err
@@ -277,8 +278,6 @@ func (s *Syncer) strip(ctx context.Context, key types.NamespacedName, step Step)
 	case "", access.NotFound:
 		s.gone(key, step.Expect.UID)
 		return nil
-	case access.Conflict:
-		return errDecideAnew
 	case access.Unreachable, access.Unauthorized:
 		if step.BestEffort {
 			return nil // the user has said that the provider may be gone for good

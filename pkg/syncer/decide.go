@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"bytes"
-	"slices"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -136,13 +135,6 @@ type Plan struct {
 	Held bool
 }
 
-// changesProvider reports whether a look at the provider is out of date after the steps.
-func (p Plan) changesProvider() bool {
-	return slices.ContainsFunc(p.Steps, func(step Step) bool {
-		return step.Do == Apply || step.Do == Delete || step.Do == Strip
-	})
-}
-
 // Decide returns what to do for one object. It is a pure function, and its test
 // table is the specification of how instances behave.
 func Decide(f Facts) Plan {
@@ -194,6 +186,8 @@ func (f Facts) release() Plan {
 	}
 	expect := ownership.Precondition{UID: f.Provider.UID}
 	if f.staysOnProvider() {
+		// Exactly what was seen: somebody else may have taken it over since.
+		expect.ResourceVersion = f.Provider.ResourceVersion
 		return Plan{Steps: []Step{{Do: Strip, Expect: expect, BestEffort: letGo}, {Do: ReleaseFinalizer}}}
 	}
 	if f.Provider.Deleting {

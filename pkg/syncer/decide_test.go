@@ -142,6 +142,21 @@ func lost(field string) gen.Option {
 	}
 }
 
+// expectation names a precondition.
+func expectation(f Facts, expect ownership.Precondition) string {
+	if expect == ownership.NoObject {
+		return "(free)"
+	}
+	switch expect {
+	case ownership.Precondition{UID: f.Provider.UID}:
+		return "(uid)"
+	case ownership.Precondition{UID: f.Provider.UID, ResourceVersion: f.Provider.ResourceVersion}:
+		return "(exact)"
+	default:
+		return "(?)"
+	}
+}
+
 // describe writes a plan in one line: steps → state, and what is waited for.
 func describe(f Facts, plan Plan) string {
 	var words []string
@@ -149,16 +164,7 @@ func describe(f Facts, plan Plan) string {
 		word := string(step.Do)
 		switch step.Do {
 		case Apply:
-			switch {
-			case step.Expect == ownership.NoObject:
-				word += "(free)"
-			case step.Expect == ownership.Precondition{UID: f.Provider.UID}:
-				word += "(uid)"
-			case step.Expect == ownership.Precondition{UID: f.Provider.UID, ResourceVersion: f.Provider.ResourceVersion}:
-				word += "(exact)"
-			default:
-				word += "(?)"
-			}
+			word += expectation(f, step.Expect)
 			if step.Desired.Annotations[corev1alpha1.AnnotationAdopted] != "" {
 				word += "+adopted"
 			}

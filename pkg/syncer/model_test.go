@@ -34,6 +34,7 @@ type model struct {
 	provider *instance.Object
 	owner    owner
 	held     bool // a finalizer of somebody else is on the provider's object
+	letGo    types.UID
 	admin    bool // somebody took our finalizer off the consumer's object
 
 	consumers, providers seen
@@ -104,8 +105,8 @@ var events = []struct {
 }{
 	{"sync", func(m *model, _ int) { m.sync(mostRounds, false) }},
 	{"sync and catch up", func(m *model, _ int) { m.sync(mostRounds, false); m.catchUp(true, true) }},
-	{"crash after a step", func(m *model, n int) { m.sync(n%3, true); m.restart() }},
-	{"restart", func(m *model, _ int) { m.restart() }},
+	{"crash after a step", func(m *model, n int) { m.sync(n%3, true); m.restart(n%2 == 0) }},
+	{"restart", func(m *model, n int) { m.restart(n%2 == 0) }},
 	{"the consumer's cache catches up", func(m *model, _ int) { m.catchUp(true, false) }},
 	{"the provider's cache catches up", func(m *model, _ int) { m.catchUp(false, true) }},
 	{"pauses are over", func(m *model, _ int) { m.wait() }},
@@ -197,9 +198,11 @@ func (m *model) rebind(change func(*coverage.Cover)) {
 	m.cover = &changed
 }
 
-func (m *model) restart() {
+// restart loses what was learned. The first list of a cache may come from a cache of
+// the API server, and so be old.
+func (m *model) restart(fresh bool) {
 	m.memories = newMemories()
-	m.catchUp(true, true)
+	m.catchUp(true, fresh)
 }
 
 func (m *model) wait() {
@@ -231,9 +234,7 @@ func (m *model) sync(rounds int, one bool) (last Plan) {
 		if last.Conflict != "" {
 			m.memories.inConflict(modelKey, f)
 		}
-		if last.changesProvider() {
-			isLooked = false
-		}
+		isLooked = false
 		if len(last.Steps) == 0 {
 			return last
 		}
@@ -320,7 +321,8 @@ func (m *model) apply(f Facts, step Step) (done, conflict bool) {
 		m.owner, m.held = us, false
 	} else {
 		m.must(m.owner != another, "another's is never applied to")
-		m.must(m.owner != stranger || m.cover.Policy == adopt, "Fail takes nothing over")
+		letGo := m.letGo == m.provider.UID // an old cache may show that as ours yet
+		m.must(m.owner != stranger || letGo || m.cover.Policy == adopt, "Fail takes nothing over")
 		if m.owner == stranger {
 			m.owner = adoptedBy
 		}
@@ -342,8 +344,14 @@ func (m *model) remove(_ Facts, step Step) (done bool) {
 		gone()
 		return m.provider == nil
 	}
-	m.must(m.owner == us || m.owner == adoptedBy, "only ours is deleted or let go")
+	if step.Do == Strip && step.Expect.ResourceVersion != m.provider.ResourceVersion {
+		m.catchUp(false, true) // a conflict, after which the event arrives at some time
+		return false
+	}
+	// After a restart an old cache may show as ours what we let go just before.
+	m.must(m.owner == us || m.owner == adoptedBy || m.letGo == m.provider.UID, "only ours is deleted or let go")
 	if step.Do == Strip {
+		m.letGo = m.provider.UID
 		m.changeProvider(func(o *instance.Object) { o.Labels, o.Annotations = nil, nil })
 		m.owner = stranger
 		gone()
@@ -386,7 +394,8 @@ func (m *model) settle() {
 		m.must(ownership.ReadMarks(m.provider).AppliedHash == desired.Hash || plan.Lost != "", "the copy is what the object asks for")
 		m.must(m.consumer.HasFinalizer(), "what has a copy has the finalizer")
 	case coverage.Conflicting:
-		m.must(m.owner == another || m.cover.Policy == fail, "Adopt takes what it can")
+		unknown := ownership.ReadMarks(m.provider).Cluster == "" // but there is a mark of an object: it may be anybody's
+		m.must(m.owner == another || unknown || m.cover.Policy == fail, "Adopt takes what it can")
 		m.must(m.consumer.Annotations[corev1alpha1.AnnotationConflict] == plan.Conflict, "a conflict is noted")
 	default:
 		m.must(false, "it ends as Synced or in conflict, not as "+string(plan.State))

@@ -3,6 +3,7 @@ package syncer
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 )
 
 // Generations are what observedGeneration is translated by.
@@ -101,11 +102,12 @@ func (g Generations) translate(observed, was int64) int64 {
 	return max(g.Consumer-1, 0)
 }
 
-// number returns a JSON integer.
+// number returns a JSON number without fraction.
 func number(raw json.RawMessage) (value int64, ok bool) {
-	if len(raw) == 0 {
+	if len(raw) == 0 || string(raw) == "null" {
 		return 0, false
 	}
-	err := json.Unmarshal(raw, &value)
-	return value, err == nil && string(raw) != "null"
+	var float float64
+	err := json.Unmarshal(raw, &float)
+	return int64(float), err == nil && float == math.Trunc(float)
 }

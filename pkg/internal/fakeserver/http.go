@@ -45,7 +45,7 @@ func (s *Server) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // serve answers a request to the resource; path is what follows the version.
 func (s *Server) serve(request *http.Request, path []string, body []byte) (*http.Response, error) {
-	if s.Unserved {
+	if s.is(&s.Unserved) {
 		return response(request, http.StatusNotFound, "text/plain", []byte("404 page not found\n")), nil
 	}
 	var key types.NamespacedName
@@ -67,6 +67,13 @@ func (s *Server) serve(request *http.Request, path []string, body []byte) (*http
 		return failure(request, err), nil
 	}
 	return success(request, object), nil
+}
+
+// is returns a field.
+func (s *Server) is(field *bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *field
 }
 
 // note records a call, and returns the answer if it is refused.
@@ -209,7 +216,7 @@ func (s *Server) createNamespace(request *http.Request, body []byte) *http.Respo
 func (s *Server) discovery(request *http.Request) *http.Response {
 	group := metav1.GroupVersionForDiscovery{GroupVersion: Resource.GroupVersion().String(), Version: Resource.Version}
 	switch {
-	case s.Undiscoverable:
+	case s.is(&s.Undiscoverable):
 		return failure(request, apierrors.NewServiceUnavailable("try again"))
 	case request.URL.Path == "/api":
 		return response(request, http.StatusNotFound, "text/plain", []byte("404 page not found\n"))
@@ -223,7 +230,7 @@ func (s *Server) discovery(request *http.Request) *http.Response {
 		TypeMeta:     metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"},
 		GroupVersion: group.GroupVersion,
 	}
-	if !s.Unserved {
+	if !s.is(&s.Unserved) {
 		list.APIResources = []metav1.APIResource{{Name: Resource.Resource, Kind: Kind.Kind, Namespaced: true}}
 	}
 	return success(request, list)

@@ -2,6 +2,7 @@ package fakeserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -25,8 +26,7 @@ type Call struct {
 	Object string
 }
 
-// Server is an API server in memory. Its fields are set before the first call, or
-// under no load.
+// Server is an API server in memory. Its fields are set before the first call, or by Change.
 type Server struct {
 	// StatusSubresource says that the status is written at /status only.
 	StatusSubresource bool
@@ -72,6 +72,13 @@ func (s *Server) Config() *rest.Config {
 		QPS:           -1,
 		ContentConfig: rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"},
 	}
+}
+
+// Change has a function change the fields of the server.
+func (s *Server) Change(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
 }
 
 // Calls returns what clients have asked since the last time, but lists and watches.
@@ -258,8 +265,8 @@ func keyOf(object *unstructured.Unstructured) types.NamespacedName {
 func Forbidden(call Call) error {
 	_, name, _ := strings.Cut(call.Object, "/")
 	verb, _, _ := strings.Cut(strings.Replace(call.Verb, "apply", "patch", 1), " ")
-	return apierrors.NewForbidden(Resource.GroupResource(), name,
-		fmt.Errorf("User %q cannot %s resource %q in API group %q", "konnector", verb, Resource.Resource, Resource.Group))
+	words := fmt.Sprintf("User %q cannot %s resource %q in API group %q", "konnector", verb, Resource.Resource, Resource.Group)
+	return apierrors.NewForbidden(Resource.GroupResource(), name, errors.New(words))
 }
 
 // Invalid returns the answer of validation.

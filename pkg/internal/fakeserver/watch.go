@@ -38,7 +38,7 @@ func (w *watch) selects(object *unstructured.Unstructured) bool {
 // show puts the change into the stream as the watcher sees it.
 func (w *watch) show(c change) {
 	had, has := w.selects(c.before), !c.gone && w.selects(c.now)
-	kind := ""
+	var kind string
 	switch {
 	case had && has:
 		kind = "MODIFIED"
