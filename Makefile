@@ -24,7 +24,8 @@ demo: ## Two control planes, one apply, and a Widget's round trip (ARGS=--keep l
 .PHONY: cluster
 cluster: ## A control plane of your own until Ctrl-C (NAME=provider)
 	@[[ -n "$(NAME)" ]] || { echo "Give it a name: make cluster NAME=provider" >&2; exit 2; }
-	go run ./e2e/cmd/localcluster up "$(NAME)" $(ARGS)
+	go build -o bin/localcluster ./e2e/cmd/localcluster
+	exec bin/localcluster up "$(NAME)" $(ARGS)
 
 ##@ Build
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,11 +57,10 @@ func (c *Controller) install(ctx context.Context, api *APIFacts) error {
 	if api.Verdict.Action == schema.None || !api.Known || !api.Schema.Bound {
 		return nil
 	}
-	written, err := c.installer.Apply(ctx, api.Verdict)
+	_, err := c.installer.Apply(ctx, api.Verdict)
 	switch {
-	case err == nil:
+	case err == nil: // the event of the write brings it back
 		klog.FromContext(ctx).Info("CRD written", "api", api.Name, "action", api.Verdict.Action, "hash", api.Verdict.Hash)
-		_ = written // its event brings the binding back
 		return nil
 	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
 		return controller.Quiet{Err: err}
@@ -78,9 +78,11 @@ func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (l
 	var wait error
 	for _, api := range facts.APIs {
 		switch {
-		case api.scopeInvalid(binding):
+		case api.ScopeInvalid: // nothing to claim, and nothing to let go
 		case !api.Draining:
 			claims[api.Name] = false
+			c.forgetDraining(binding.id, api.Name)
+		case c.released(binding.id, api.Name):
 		case api.drained():
 			if since := c.drainingSince(binding.id, api.Name); since < settlePause {
 				wait = controller.After(settlePause-since, "draining settles")
@@ -106,7 +108,7 @@ func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (l
 		if err := c.release(ctx, binding, api); err != nil {
 			return left + 1, err
 		}
-		c.forgetDraining(binding.id, api.Name)
+		c.setReleased(binding.id, api.Name)
 	}
 	return left, wait
 }
@@ -139,7 +141,7 @@ func (f APIFacts) ours() bool {
 
 // drained reports whether nothing of an API is left that the binding has to let go.
 func (f APIFacts) drained() bool {
-	if !f.ours() {
+	if f.ScopeInvalid || !f.ours() {
 		return true // nothing was ever synced, or nothing is there any more
 	}
 	return f.Report.Phase == coverage.Running && f.Report.Instances == 0
@@ -168,9 +170,11 @@ func (c *Controller) release(ctx context.Context, binding *object, api APIFacts)
 		return err
 	}
 	if remaining == "" {
-		err = schema.Remove(ctx, c.crdClient, crd)
+		if err := schema.Remove(ctx, c.crdClient, crd); err != nil {
+			return controller.Stale(err)
+		}
 		klog.FromContext(ctx).Info("CRD removed with its last binding", "api", api.Name)
-		return controller.Stale(err)
+		return nil
 	}
 	if _, err := schema.Release(ctx, c.crdClient, crd); err != nil {
 		return controller.Stale(err)
@@ -182,21 +186,10 @@ func (c *Controller) release(ctx context.Context, binding *object, api APIFacts)
 // wantedByOthers reports whether another binding lists the API, though it has not
 // claimed it yet.
 func (c *Controller) wantedByOthers(binding *object, api coverage.API) bool {
-	c.mu.Lock()
-	var others []coverage.BindingID
-	for id := range c.users[api.Connection] {
-		if id != binding.id {
-			others = append(others, id)
-		}
-	}
-	c.mu.Unlock()
-	for _, id := range others {
+	return slices.ContainsFunc(c.store.using(api.Connection), func(id coverage.BindingID) bool {
 		other, err := c.store.get(id)
-		if err == nil && other != nil && !other.deleting() && other.lists(api.Name) {
-			return true
-		}
-	}
-	return false
+		return id != binding.id && err == nil && other != nil && !other.deleting() && other.lists(api.Name)
+	})
 }
 
 // remaining returns the name of an instance on the consumer that the binding did not

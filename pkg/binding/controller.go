@@ -28,7 +28,7 @@ const countPause = 5 * time.Second
 
 // Controller is the controller of ClusterBindings and Bindings.
 type Controller struct {
-	store       store
+	store       *store
 	connections corev1alpha1listers.ConnectionLister
 	crds        apiextensionslisters.CustomResourceDefinitionLister
 	crdClient   apiextensionsclient.CustomResourceDefinitionInterface
@@ -45,8 +45,7 @@ type Controller struct {
 
 	mu        sync.Mutex
 	committed map[coverage.BindingID]time.Time
-	drains    map[draining]time.Time
-	users     map[string]map[coverage.BindingID]bool // bindings by the Connection that they name
+	drains    map[draining]drain
 	gone      func(connection string)
 }
 
@@ -64,7 +63,7 @@ func New(
 	tally *coverage.Tally,
 ) *Controller {
 	c := &Controller{
-		store:       store{client: client, clusters: informers.ClusterBindings(), namespace: informers.Bindings()},
+		store:       newStore(client, informers),
 		connections: informers.Connections().Lister(),
 		crds:        crds.Lister(),
 		crdClient:   crdClient,
@@ -76,25 +75,36 @@ func New(
 		tally:       tally,
 		now:         time.Now,
 		committed:   map[coverage.BindingID]time.Time{},
-		drains:      map[draining]time.Time{},
-		users:       map[string]map[coverage.BindingID]bool{},
+		drains:      map[draining]drain{},
 	}
 	c.loop = controller.NewLoop(controller.Options{Name: "binding", Metrics: true}, c.sync)
-	bindingEvents := controller.Handler(func(key types.NamespacedName, fresh bool) {
-		controller.Enqueue(c.loop, coverage.BindingID{Namespace: key.Namespace, Name: key.Name}, fresh)
-	})
-	c.follow(informers.ClusterBindings().Informer(), bindingEvents)
-	c.follow(informers.Bindings().Informer(), bindingEvents)
-	c.follow(informers.Connections().Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
-		c.Enqueue(key.Name, "")
-	}))
-	c.follow(crds.Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
-		c.enqueueAPI(key.Name)
-	}))
+	c.followAll(informers, crds)
 	tally.OnChange(func(id coverage.BindingID) { c.loop.AddAfter(id, 100*time.Millisecond) })
 	catalogs.OnChange(func(connection string) { c.Enqueue(connection, "") })
 	index.OnChange(func(api coverage.API) { c.Enqueue(api.Connection, api.Name) })
 	return c
+}
+
+// followAll maps the events of the consumer cluster to bindings.
+func (c *Controller) followAll(informers corev1alpha1informers.Interface, crds apiextensionsinformers.CustomResourceDefinitionInformer) {
+	for _, informer := range []cache.SharedIndexInformer{informers.ClusterBindings().Informer(), informers.Bindings().Informer()} {
+		c.follow(informer, controller.Handler(func(key types.NamespacedName, fresh bool) {
+			controller.Enqueue(c.loop, coverage.BindingID{Namespace: key.Namespace, Name: key.Name}, fresh)
+		}))
+		c.follow(informer, cache.ResourceEventHandlerFuncs{DeleteFunc: func(object any) {
+			if c.gone != nil {
+				c.gone(connectionOf(object))
+			}
+		}})
+	}
+	c.follow(informers.Connections().Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
+		c.Enqueue(key.Name, "")
+	}))
+	// A Connection that goes gives up its CRDs: one that others wait for is free then.
+	c.follow(informers.Connections().Informer(), cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) { c.enqueueAPI("") }})
+	c.follow(crds.Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
+		c.enqueueAPI(key.Name)
+	}))
 }
 
 // follow adds an event handler, whose first round Run waits for.
@@ -111,39 +121,28 @@ func (c *Controller) OnGone(notify func(connection string)) {
 	c.gone = notify
 }
 
-// Users returns the number of bindings that name a Connection.
+// Users returns the number of bindings that name a Connection. It is right as soon as
+// the informers of bindings have synced.
 func (c *Controller) Users(connection string) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.users[connection])
+	return len(c.store.using(connection))
 }
 
 // Enqueue looks at the bindings of a Connection again: those that list the API, or
 // all when it is "".
 func (c *Controller) Enqueue(connection, api string) {
-	c.enqueue(func(user string, id coverage.BindingID) bool {
-		return user == connection && (api == "" || c.concerns(id, api))
-	})
+	c.enqueue(c.store.using(connection), api)
 }
 
-// enqueueAPI looks at all bindings again that list an API.
+// enqueueAPI looks at all bindings again that list an API, or simply at all when it is "".
 func (c *Controller) enqueueAPI(api string) {
-	c.enqueue(func(_ string, id coverage.BindingID) bool { return c.concerns(id, api) })
+	c.enqueue(c.store.all(), api)
 }
 
-func (c *Controller) enqueue(wanted func(connection string, id coverage.BindingID) bool) {
-	c.mu.Lock()
-	var ids []coverage.BindingID
-	for connection, users := range c.users {
-		for id := range users {
-			if wanted(connection, id) {
-				ids = append(ids, id)
-			}
-		}
-	}
-	c.mu.Unlock()
+func (c *Controller) enqueue(ids []coverage.BindingID, api string) {
 	for _, id := range ids {
-		c.loop.Add(id)
+		if api == "" || c.concerns(id, api) {
+			c.loop.Add(id)
+		}
 	}
 }
 
@@ -168,35 +167,14 @@ func (c *Controller) sync(ctx context.Context, id coverage.BindingID) error {
 		c.forget(id)
 		return nil
 	}
-	c.use(binding)
 	return c.act(ctx, binding, c.observe(binding))
-}
-
-// use notes which Connection a binding names.
-func (c *Controller) use(binding *object) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	connection := binding.spec.ConnectionRef.Name
-	if c.users[connection] == nil {
-		c.users[connection] = map[coverage.BindingID]bool{}
-	}
-	c.users[connection][binding.id] = true
 }
 
 // forget drops all that is known of a binding that is gone.
 func (c *Controller) forget(id coverage.BindingID) {
 	c.index.Remove(id)
+	c.forgetDraining(id, "")
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.committed, id)
-	var connection string
-	for name, users := range c.users {
-		if users[id] {
-			connection = name
-			delete(users, id)
-		}
-	}
-	c.mu.Unlock()
-	if connection != "" && c.gone != nil {
-		c.gone(connection)
-	}
 }

@@ -60,30 +60,30 @@ func connectedOf(binding *object, connection *corev1alpha1.Connection) status.Co
 		return status.False(corev1alpha1.ConditionConnected, corev1alpha1.ReasonPending,
 			fmt.Sprintf("Connection %q does not exist yet. Create it, or correct spec.connectionRef in a new %s.", name, binding.id.Kind()))
 	}
-	for _, each := range []string{corev1alpha1.ConditionSecretValid, corev1alpha1.ConditionConnected} {
-		condition := status.Get(connection.Status.Conditions, each)
-		if condition.Status == metav1.ConditionTrue {
-			continue
-		}
-		if condition.Status == metav1.ConditionUnknown {
-			return status.Unknown(corev1alpha1.ConditionConnected, corev1alpha1.ReasonPending, fmt.Sprintf("Connection %q is not connected yet.", name))
-		}
-		return status.False(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnectionNotReady,
-			access.Sanitize(fmt.Sprintf("Connection %q: %s: %s", name, condition.Reason, condition.Message), 1000))
+	conditions := connection.Status.Conditions
+	cause := status.Get(conditions, corev1alpha1.ConditionConnected)
+	if cause.Status == metav1.ConditionTrue { // also on credentials whose Secret is gone
+		return status.True(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnected, fmt.Sprintf("Connection %q is connected.", name))
 	}
-	return status.True(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnected, fmt.Sprintf("Connection %q is connected.", name))
+	if valid := status.Get(conditions, corev1alpha1.ConditionSecretValid); valid.Status != metav1.ConditionTrue {
+		cause = valid
+	}
+	if cause.Status == metav1.ConditionUnknown {
+		return status.Unknown(corev1alpha1.ConditionConnected, corev1alpha1.ReasonPending, fmt.Sprintf("Connection %q is not connected yet.", name))
+	}
+	return status.False(corev1alpha1.ConditionConnected, corev1alpha1.ReasonConnectionNotReady,
+		access.Sanitize(fmt.Sprintf("Connection %q: %s: %s", name, cause.Reason, cause.Message), access.MessageLimit))
 }
 
 // entryOf returns the entry of one API.
 func entryOf(binding *object, api APIFacts, connected status.Condition) corev1alpha1.BoundAPI {
 	entry := corev1alpha1.BoundAPI{Name: api.Name}
-	before := binding.bound(api.Name)
-	if before != nil {
+	if before := binding.bound(api.Name); before != nil {
 		entry = *before.DeepCopy()
 	}
 	switch {
-	case !api.ours():
-		entry.CRDHash, entry.Version = "", ""
+	case api.ScopeInvalid, !api.ours(): // nothing is synced, so that nothing counts either
+		entry = corev1alpha1.BoundAPI{Name: api.Name, Conditions: entry.Conditions}
 	case api.Known:
 		entry.CRDHash, entry.Version = api.Verdict.Hash, api.Verdict.Version
 	}
@@ -94,52 +94,55 @@ func entryOf(binding *object, api APIFacts, connected status.Condition) corev1al
 		entry.Denied = api.Report.Counts.Denied
 		entry.Rejected = api.Report.Rejected
 	}
-	schemaInSync := schemaOf(binding, api, before)
-	status.Set(&entry.Conditions, binding.GetGeneration(), schemaInSync, syncedOf(binding, api, before, schemaInSync, connected))
+	schemaInSync := schemaOf(binding, api, entry)
+	status.Set(&entry.Conditions, binding.GetGeneration(), schemaInSync, syncedOf(binding, api, entry, schemaInSync, connected))
 	return entry
 }
 
 // schemaOf answers whether the consumer serves what the provider offers.
-func schemaOf(binding *object, api APIFacts, before *corev1alpha1.BoundAPI) status.Condition {
+func schemaOf(binding *object, api APIFacts, entry corev1alpha1.BoundAPI) status.Condition {
 	verdict := api.Verdict
 	switch {
-	case api.scopeInvalid(binding):
+	case api.ScopeInvalid:
 		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonScopeInvalid,
 			fmt.Sprintf("%s is cluster-scoped: only a ClusterBinding can list it.", api.Name))
 	case !api.Known && verdict.Reason != corev1alpha1.ReasonNotAllowed:
-		if known, ok := previous(binding, before, corev1alpha1.ConditionSchemaInSync); ok {
+		if known, ok := previous(binding, entry, corev1alpha1.ConditionSchemaInSync); ok {
 			return known
 		}
 		return status.Unknown(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending, "Waits to learn what the provider exports.")
-	case verdict.Reason == corev1alpha1.ReasonAPINotExported && !api.ours():
+	case api.Schema.Offered == nil && !api.ours() && verdict.Reason == corev1alpha1.ReasonAPINotExported:
 		return status.False(corev1alpha1.ConditionSchemaInSync, corev1alpha1.ReasonPending,
 			fmt.Sprintf("The provider does not export %s yet. Its CRD there needs the label %s=%s; status.exportedAPIs of the Connection lists what is exported.", api.Name, corev1alpha1.LabelExported, corev1alpha1.ValueTrue))
 	case verdict.InSync:
 		return status.True(corev1alpha1.ConditionSchemaInSync, verdict.Reason, verdict.Message)
 	default:
-		return status.False(corev1alpha1.ConditionSchemaInSync, verdict.Reason, access.Sanitize(verdict.Message, 1000))
+		return status.False(corev1alpha1.ConditionSchemaInSync, verdict.Reason, access.Sanitize(verdict.Message, access.MessageLimit))
 	}
 }
 
 // previous returns what was said before, as long as it is about this generation and
 // was no doubt. It keeps a restart from showing in the status.
-func previous(binding *object, before *corev1alpha1.BoundAPI, conditionType string) (status.Condition, bool) {
-	if before == nil || binding.status.ObservedGeneration != binding.GetGeneration() {
+func previous(binding *object, entry corev1alpha1.BoundAPI, conditionType string) (status.Condition, bool) {
+	if binding.status.ObservedGeneration != binding.GetGeneration() {
 		return status.Condition{}, false
 	}
-	known := status.Get(before.Conditions, conditionType)
+	known := status.Get(entry.Conditions, conditionType)
 	return known, known.Status == metav1.ConditionTrue
 }
 
 // syncedOf answers whether instances of an API flow.
-func syncedOf(binding *object, api APIFacts, before *corev1alpha1.BoundAPI, schemaInSync, connected status.Condition) status.Condition {
+func syncedOf(binding *object, api APIFacts, entry corev1alpha1.BoundAPI, schemaInSync, connected status.Condition) status.Condition {
 	unknown := func(reason, message string) status.Condition {
 		return status.Unknown(corev1alpha1.ConditionSynced, reason, message)
 	}
 	winner := api.Winner
 	switch {
 	case api.Draining:
-		return unknown(corev1alpha1.ReasonDrainingObjects, "The API is being let go.")
+		return status.False(corev1alpha1.ConditionSynced, corev1alpha1.ReasonDrainingObjects, fmt.Sprintf(
+			"Being let go: %s left whose copy on the provider has to go first.", status.Count(entry.Instances, "object")))
+	case api.ScopeInvalid:
+		return unknown(schemaInSync.Reason, "Never synced under a Binding.")
 	case connected.Status != metav1.ConditionTrue:
 		return unknown(corev1alpha1.ReasonConnectionNotReady, "Waits for the Connection.")
 	case api.Known && !api.Verdict.Usable:
@@ -149,11 +152,11 @@ func syncedOf(binding *object, api APIFacts, before *corev1alpha1.BoundAPI, sche
 	case winner != nil && winner.ID != binding.id:
 		return status.True(corev1alpha1.ConditionSynced, corev1alpha1.ReasonCoveredByAnotherBinding, winner.ID.String()+" covers the API and is older.")
 	case api.Report.Err != "":
-		return status.False(corev1alpha1.ConditionSynced, corev1alpha1.ReasonError, access.Sanitize(api.Report.Err, 1000))
+		return status.False(corev1alpha1.ConditionSynced, corev1alpha1.ReasonError, access.Sanitize(api.Report.Err, access.MessageLimit))
 	case api.Report.Phase == coverage.Running:
 		return status.True(corev1alpha1.ConditionSynced, corev1alpha1.ReasonSynced, "Instances are kept in sync.")
 	}
-	if known, ok := previous(binding, before, corev1alpha1.ConditionSynced); ok {
+	if known, ok := previous(binding, entry, corev1alpha1.ConditionSynced); ok {
 		return known
 	}
 	return unknown(corev1alpha1.ReasonSyncStarting, "Caches are being filled.")
@@ -164,7 +167,7 @@ func worst(entries []corev1alpha1.BoundAPI, conditionType, reason, message strin
 	var unknown *status.Condition
 	for _, entry := range entries {
 		condition := status.Get(entry.Conditions, conditionType)
-		condition.Message = access.Sanitize(entry.Name+": "+condition.Message, 1000)
+		condition.Message = access.Sanitize(entry.Name+": "+condition.Message, access.MessageLimit)
 		switch condition.Status {
 		case metav1.ConditionFalse:
 			return condition
@@ -192,7 +195,7 @@ func deniedOf(facts Facts) status.Condition {
 	if len(refused) == 0 {
 		return status.False(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonAsExpected, "Nothing that is needed is refused.")
 	}
-	return status.True(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonForbidden, access.Sanitize(strings.Join(refused, " "), 1000))
+	return status.True(corev1alpha1.ConditionPermissionDenied, corev1alpha1.ReasonForbidden, access.Sanitize(strings.Join(refused, " "), access.MessageLimit))
 }
 
 // conflictsOf answers whether objects are in conflict.
@@ -209,10 +212,10 @@ func conflictsOf(after corev1alpha1.BindingStatus) status.Condition {
 func drainingOf(after corev1alpha1.BindingStatus, connected status.Condition) status.Condition {
 	message := fmt.Sprintf("Being deleted: %s left whose copy on the provider has to go first.", status.Count(after.Instances, "object"))
 	if connected.Status != metav1.ConditionTrue {
-		message += " " + connected.Message + fmt.Sprintf(" To leave the copies on the provider instead, annotate the binding with %s=%s.",
+		message += " " + access.Sanitize(connected.Message, 600) + fmt.Sprintf(" To leave the copies on the provider instead, annotate the binding with %s=%s.",
 			corev1alpha1.AnnotationDeletionPolicy, corev1alpha1.DeletionPolicyOrphan)
 	}
-	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingObjects, access.Sanitize(message, 1000))
+	return status.False(corev1alpha1.ConditionReady, corev1alpha1.ReasonDrainingObjects, access.Sanitize(message, access.MessageLimit))
 }
 
 // onlyCounts reports whether two statuses differ in nothing but counts and messages.

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 
 	corev1alpha1 "github.com/kbind-dev/konnector/apis/core/v1alpha1"
 	corev1alpha1client "github.com/kbind-dev/konnector/generated/clientset/versioned/typed/core/v1alpha1"
@@ -26,9 +27,72 @@ type object struct {
 
 // store reads and writes bindings of both kinds.
 type store struct {
-	client    corev1alpha1client.CoreV1alpha1Interface
-	clusters  corev1alpha1informers.ClusterBindingInformer
-	namespace corev1alpha1informers.BindingInformer
+	client     corev1alpha1client.CoreV1alpha1Interface
+	clusters   corev1alpha1informers.ClusterBindingInformer
+	namespaced corev1alpha1informers.BindingInformer
+}
+
+// byConnection is the name of the index of bindings by the Connection that they name.
+const byConnection = "connection"
+
+func newStore(client corev1alpha1client.CoreV1alpha1Interface, informers corev1alpha1informers.Interface) *store {
+	made := &store{client: client, clusters: informers.ClusterBindings(), namespaced: informers.Bindings()}
+	for _, informer := range made.informers() {
+		// It fails only for an informer that has ended.
+		_ = informer.AddIndexers(cache.Indexers{byConnection: func(object any) ([]string, error) {
+			return []string{connectionOf(object)}, nil
+		}})
+	}
+	return made
+}
+
+func (s *store) informers() []cache.SharedIndexInformer {
+	return []cache.SharedIndexInformer{s.clusters.Informer(), s.namespaced.Informer()}
+}
+
+// connectionOf returns the name of the Connection that a binding from an informer names.
+func connectionOf(object any) string {
+	if last, gone := object.(cache.DeletedFinalStateUnknown); gone {
+		object = last.Obj
+	}
+	switch binding := object.(type) {
+	case *corev1alpha1.ClusterBinding:
+		return binding.Spec.ConnectionRef.Name
+	case *corev1alpha1.Binding:
+		return binding.Spec.ConnectionRef.Name
+	}
+	return ""
+}
+
+// using returns the bindings that name a Connection.
+func (s *store) using(connection string) []coverage.BindingID {
+	var ids []coverage.BindingID
+	for _, informer := range s.informers() {
+		keys, err := informer.GetIndexer().IndexKeys(byConnection, connection)
+		if err == nil { // it fails only for an index that does not exist
+			ids = append(ids, idsOf(keys)...)
+		}
+	}
+	return ids
+}
+
+// all returns all bindings.
+func (s *store) all() []coverage.BindingID {
+	var ids []coverage.BindingID
+	for _, informer := range s.informers() {
+		ids = append(ids, idsOf(informer.GetStore().ListKeys())...)
+	}
+	return ids
+}
+
+func idsOf(keys []string) []coverage.BindingID {
+	ids := make([]coverage.BindingID, 0, len(keys))
+	for _, key := range keys {
+		if name, err := cache.ParseObjectName(key); err == nil {
+			ids = append(ids, coverage.BindingID{Namespace: name.Namespace, Name: name.Name})
+		}
+	}
+	return ids
 }
 
 // get returns a binding from the cache, nil when it does not exist.
@@ -40,7 +104,7 @@ func (s *store) get(id coverage.BindingID) (*object, error) {
 		}
 		return wrap(id, s.client.ClusterBindings(), found, &found.Spec, &found.Status), nil
 	}
-	found, err := s.namespace.Lister().Bindings(id.Namespace).Get(id.Name)
+	found, err := s.namespaced.Lister().Bindings(id.Namespace).Get(id.Name)
 	if err != nil {
 		return nil, ignoreNotFound(err)
 	}

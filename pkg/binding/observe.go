@@ -26,6 +26,8 @@ type APIFacts struct {
 	Listed bool
 	// Draining says that the binding is letting it go.
 	Draining bool
+	// ScopeInvalid says that a namespaced Binding lists a cluster-scoped API.
+	ScopeInvalid bool
 	// Known says that it is known what the provider exports.
 	Known  bool
 	Schema schema.Facts
@@ -71,7 +73,7 @@ func (c *Controller) observeAPI(binding *object, connection *corev1alpha1.Connec
 		Listed:   binding.lists(name),
 		Draining: binding.deleting() || !binding.lists(name),
 		Report:   c.tally.Report(api, binding.id),
-		Schema:   schema.Facts{API: name, Connection: api.Connection, Bound: binding.lists(name) && !binding.deleting()},
+		Schema:   schema.Facts{API: name, Connection: api.Connection},
 	}
 	if crd, err := c.crds.Get(name); err == nil {
 		facts.Schema.Installed = crd
@@ -88,6 +90,8 @@ func (c *Controller) observeAPI(binding *object, connection *corev1alpha1.Connec
 		facts.Known = true
 		facts.Schema.Offered = catalog.Get(name)
 	}
+	facts.ScopeInvalid = !binding.id.IsCluster() && facts.isClusterScoped()
+	facts.Schema.Bound = !facts.Draining && !facts.ScopeInvalid
 	facts.Verdict = schema.Decide(facts.Schema)
 	if winner, covered := c.index.Lookup(api, binding.id.Namespace); covered {
 		facts.Winner = &winner
@@ -123,11 +127,8 @@ func (f APIFacts) target() *coverage.Target {
 	return nil
 }
 
-// scopeInvalid reports whether a namespaced Binding lists a cluster-scoped API.
-func (f APIFacts) scopeInvalid(binding *object) bool {
-	if binding.id.IsCluster() {
-		return false
-	}
+// isClusterScoped reports whether the API has no namespaces, as far as that is known.
+func (f APIFacts) isClusterScoped() bool {
 	for _, crd := range []*apiextensionsv1.CustomResourceDefinition{f.Schema.Installed, f.Schema.Offered} {
 		if crd != nil {
 			return crd.Spec.Scope == apiextensionsv1.ClusterScoped

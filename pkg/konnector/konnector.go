@@ -88,6 +88,8 @@ func Run(ctx context.Context, options *Options) error {
 	defer core.Shutdown()
 	crds.StartWithContext(ctx)
 	defer crds.Shutdown()
+	// A Connection that is going has to see the bindings that still use it.
+	core.WaitForCacheSyncWithContext(ctx)
 
 	var running sync.WaitGroup
 	running.Go(func() { syncers.Run(ctx) })

@@ -32,7 +32,7 @@ var (
 const (
 	onConsumer = "kubectl --context consumer get widgets"
 	onProvider = "kubectl --context provider get widgets"
-	allManaged = "kubectl --context provider get widgets,leases,namespaces -A -l core.kbind.io/managed=true"
+	allManaged = "kubectl --context provider get widgets,leases,namespaces -A -l core.kbind.io/managed"
 )
 
 // story is what both runs of the demo show, that which ends and that which stays.
@@ -185,7 +185,7 @@ var ending = []step{
 				effects: []sighting{{provider, widget, exists}},
 				result:  "on the provider",
 			},
-			look{run: allManaged, shows: "default widget.demo.example.org/hello "},
+			look{run: allManaged + " -o name", shows: "widget.demo.example.org/hello"},
 			change{
 				run:   "kubectl --context consumer delete -f $DEMO/bundle.yaml",
 				cause: sighting{consumer, binding, going},
