@@ -32,10 +32,9 @@ a provider from a Secret, installs the provider's exported APIs as CRDs, and kee
 their instances in sync: spec flows to the provider, status flows back.
 
 What it does is told by Connections, ClusterBindings and Bindings (core.kbind.io).`,
-		Args:          cobra.NoArgs,
-		Version:       konnector.Version(),
-		SilenceUsage:  true,
-		SilenceErrors: false,
+		Args:         cobra.NoArgs,
+		Version:      konnector.Version(),
+		SilenceUsage: true,
 		RunE: func(*cobra.Command, []string) error {
 			if err := logsapi.ValidateAndApply(logging, nil); err != nil {
 				return err

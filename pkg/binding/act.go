@@ -19,14 +19,9 @@ import (
 	"github.com/kbind-dev/konnector/pkg/schema"
 )
 
-// Pauses of things that bring no event.
-const (
-	// refusedPause is how long a CRD that the API server refused is left alone.
-	refusedPause = 30 * time.Second
-	// settlePause is how long an API drains at least: writes that were decided just
-	// before have ended then, and show in the counts.
-	settlePause = time.Second
-)
+// settlePause is how long an API drains at least: writes that were decided just
+// before have ended then, and show in the counts.
+const settlePause = time.Second
 
 // remainingPage is how many instances are read at a time to find those that remain.
 const remainingPage = 500
@@ -52,37 +47,20 @@ func (c *Controller) act(ctx context.Context, binding *object, facts Facts) erro
 	return soonest(later)
 }
 
-// install writes the CRD of an API when the verdict asks for it.
-func (c *Controller) install(ctx context.Context, api *APIFacts) error {
-	if api.Verdict.Action == schema.None || !api.Known || !api.Schema.Bound {
-		return nil
-	}
-	_, err := c.installer.Apply(ctx, api.Verdict)
-	switch {
-	case err == nil: // the event of the write brings it back
-		klog.FromContext(ctx).Info("CRD written", "api", api.Name, "action", api.Verdict.Action, "hash", api.Verdict.Hash)
-		return nil
-	case apierrors.IsAlreadyExists(err), apierrors.IsConflict(err):
-		return controller.Quiet{Err: err}
-	default:
-		api.Verdict = schema.Refused(api.Schema, api.Verdict, err)
-		return controller.After(refusedPause, err.Error())
-	}
-}
-
 // claim tells syncers what the binding covers, and what of each API is synced. It
 // returns the number of APIs that are still draining.
 func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (left int, err error) {
 	claims := map[string]bool{}
-	var drained []APIFacts
+	var drained []*APIFacts
 	var wait error
-	for _, api := range facts.APIs {
+	for i := range facts.APIs {
+		api := &facts.APIs[i]
 		switch {
 		case api.ScopeInvalid: // nothing to claim, and nothing to let go
 		case !api.Draining:
 			claims[api.Name] = false
 			c.forgetDraining(binding.id, api.Name)
-		case c.released(binding.id, api.Name):
+		case api.Released:
 		case api.drained():
 			if since := c.drainingSince(binding.id, api.Name); since < settlePause {
 				wait = controller.After(settlePause-since, "draining settles")
@@ -105,10 +83,11 @@ func (c *Controller) claim(ctx context.Context, binding *object, facts Facts) (l
 		}
 	}
 	for _, api := range drained {
-		if err := c.release(ctx, binding, api); err != nil {
+		if err := c.release(ctx, binding, *api); err != nil {
 			return left + 1, err
 		}
 		c.setReleased(binding.id, api.Name)
+		api.Released = true
 	}
 	return left, wait
 }

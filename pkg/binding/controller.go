@@ -46,6 +46,7 @@ type Controller struct {
 	mu        sync.Mutex
 	committed map[coverage.BindingID]time.Time
 	drains    map[draining]drain
+	attempts  map[string]attempt // of writes of CRDs, by API
 	gone      func(connection string)
 }
 
@@ -76,6 +77,7 @@ func New(
 		now:         time.Now,
 		committed:   map[coverage.BindingID]time.Time{},
 		drains:      map[draining]drain{},
+		attempts:    map[string]attempt{},
 	}
 	c.loop = controller.NewLoop(controller.Options{Name: "binding", Metrics: true}, c.sync)
 	c.followAll(informers, crds)
@@ -103,6 +105,7 @@ func (c *Controller) followAll(informers corev1alpha1informers.Interface, crds a
 	// A Connection that goes gives up its CRDs: one that others wait for is free then.
 	c.follow(informers.Connections().Informer(), cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) { c.enqueueAPI("") }})
 	c.follow(crds.Informer(), controller.Handler(func(key types.NamespacedName, _ bool) {
+		c.forgetRefusal(key.Name)
 		c.enqueueAPI(key.Name)
 	}))
 }

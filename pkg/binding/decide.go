@@ -27,7 +27,7 @@ func Decide(binding *object, facts Facts) corev1alpha1.BindingStatus {
 	after.BoundAPIs = nil
 	after.Instances, after.Synced, after.Conflicts = 0, 0, 0
 	for _, api := range facts.APIs {
-		if api.Draining && api.drained() && !api.Listed {
+		if !api.Listed && (api.Released || api.ScopeInvalid) {
 			continue
 		}
 		entry := entryOf(binding, api, connected)

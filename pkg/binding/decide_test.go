@@ -489,9 +489,8 @@ func TestAnAPIThatHasDrainedLeavesTheStatus(t *testing.T) {
 		entries int
 	}{
 		{"U1 it stays while instances are left", sceneOf(unlisted), 1},
-		{"U1 it goes with the last", sceneOf(unlisted, api(gone)), 0},
-		{"it stays until the syncer has looked at all", sceneOf(unlisted, api(starting)), 1},
-		{"it goes at once when nothing was installed", sceneOf(unlisted, api(func(a *APIFacts) { a.Schema.Installed, a.Report = nil, coverage.Report{} })), 0},
+		{"it stays until it has been released", sceneOf(unlisted, api(gone)), 1},
+		{"U1 it goes when it has been released", sceneOf(unlisted, api(gone), api(func(a *APIFacts) { a.Released = true })), 0},
 		{"it goes at once when it was never valid", sceneOf(namespaced, unlisted, api(func(a *APIFacts) { a.ScopeInvalid = true; a.Report = coverage.Report{} })), 0},
 		{"entries of a binding that goes stay to the end", sceneOf(deleting, api(gone)), 1},
 	} {

@@ -26,6 +26,8 @@ type APIFacts struct {
 	Listed bool
 	// Draining says that the binding is letting it go.
 	Draining bool
+	// Released says that nothing of it is left to let go.
+	Released bool
 	// ScopeInvalid says that a namespaced Binding lists a cluster-scoped API.
 	ScopeInvalid bool
 	// Known says that it is known what the provider exports.
@@ -90,6 +92,7 @@ func (c *Controller) observeAPI(binding *object, connection *corev1alpha1.Connec
 		facts.Known = true
 		facts.Schema.Offered = catalog.Get(name)
 	}
+	facts.Released = facts.Draining && c.released(binding.id, name)
 	facts.ScopeInvalid = !binding.id.IsCluster() && facts.isClusterScoped()
 	facts.Schema.Bound = !facts.Draining && !facts.ScopeInvalid
 	facts.Verdict = schema.Decide(facts.Schema)

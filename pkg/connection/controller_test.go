@@ -314,28 +314,6 @@ func TestDeletionNeedsNoProvider(t *testing.T) {
 	})
 }
 
-// onPatch has a function answer the patches of Connections.
-func (c *consumer) onPatch(answer func(patch string) error) {
-	c.refuse.Store(&answer)
-}
-
-// delete marks the Connection as an API server does.
-func (c *consumer) delete() {
-	c.t.Helper()
-	c.change(func(connection *corev1alpha1.Connection) {
-		now := metav1.Now()
-		connection.DeletionTimestamp = &now
-	})
-}
-
-// released waits until our finalizer is off.
-func (c *consumer) released() {
-	c.t.Helper()
-	c.eventually("the finalizer is taken off", func() bool {
-		return !slices.Contains(c.connection("main").Finalizers, corev1alpha1.FinalizerCleanup)
-	})
-}
-
 func TestProvidersTellWhatChanges(t *testing.T) {
 	server := newAPIServer(t, remote)
 	c := newConsumer(t, newConnection("main"), newSecret("provider", server.kubeconfigFor("token")))

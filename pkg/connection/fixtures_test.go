@@ -291,6 +291,28 @@ func (c *consumer) change(change func(*corev1alpha1.Connection)) {
 	}
 }
 
+// onPatch has a function answer the patches of Connections.
+func (c *consumer) onPatch(answer func(patch string) error) {
+	c.refuse.Store(&answer)
+}
+
+// delete marks the Connection as an API server does.
+func (c *consumer) delete() {
+	c.t.Helper()
+	c.change(func(connection *corev1alpha1.Connection) {
+		now := metav1.Now()
+		connection.DeletionTimestamp = &now
+	})
+}
+
+// released waits until our finalizer is off.
+func (c *consumer) released() {
+	c.t.Helper()
+	c.eventually("the finalizer is taken off", func() bool {
+		return !slices.Contains(c.connection("main").Finalizers, corev1alpha1.FinalizerCleanup)
+	})
+}
+
 // reads returns how Secrets were read: verb, namespace and selector, each once.
 func (c *consumer) reads() []string {
 	var reads []string

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
@@ -139,6 +138,7 @@ func (l *Loop[K]) settle(ctx context.Context, key K, err error) {
 		klog.FromContext(ctx).V(4).Info("Trying again", "reason", err.Error())
 	case retry:
 		l.queue.AddRateLimited(key)
-		utilruntime.HandleErrorWithContext(ctx, err, "Sync failed")
+		// Not through HandleError, which holds up all workers of the process for a while.
+		klog.FromContext(ctx).Error(err, "Sync failed")
 	}
 }

@@ -50,30 +50,53 @@ func Run(ctx context.Context, options *Options) error {
 		return nil // told to end before the cluster was ready
 	}
 
-	events, endEvents := clients.newEvents(ctx)
-	defer endEvents()
-	exclusions, err := ownership.NewExclusions(options.ExcludeMetadata...)
+	parts, err := assemble(ctx, clients, options, uid)
 	if err != nil {
 		return err
 	}
-	core := informers.NewSharedInformerFactoryWithOptions(clients.core, 0, informers.WithTransform(informer.StripManagedFields))
-	crds := apiextensionsinformers.NewSharedInformerFactoryWithOptions(clients.extensions, 0, apiextensionsinformers.WithTransform(informer.StripManagedFields))
-	pool := informer.NewPool(ctx, clients.dynamic, instance.Consumer, "")
-	defer pool.Close()
+	parts.run(ctx)
+	klog.FromContext(ctx).Info("Ended")
+	return nil
+}
 
+// parts are what runs, with what has to end after it.
+type parts struct {
+	core        informers.SharedInformerFactory
+	crds        apiextensionsinformers.SharedInformerFactory
+	pool        *informer.Pool
+	endEvents   func()
+	bindings    *binding.Controller
+	connections *connection.Controller
+	syncers     *syncer.Set
+}
+
+// assemble connects the parts. None of them does anything until run.
+func assemble(ctx context.Context, clients *clients, options *Options, uid types.UID) (*parts, error) {
+	exclusions, err := ownership.NewExclusions(options.ExcludeMetadata...)
+	if err != nil {
+		return nil, err
+	}
+	events, endEvents := clients.newEvents(ctx)
+	made := &parts{
+		core:      informers.NewSharedInformerFactoryWithOptions(clients.core, 0, informers.WithTransform(informer.StripManagedFields)),
+		crds:      apiextensionsinformers.NewSharedInformerFactoryWithOptions(clients.extensions, 0, apiextensionsinformers.WithTransform(informer.StripManagedFields)),
+		pool:      informer.NewPool(ctx, clients.dynamic, instance.Consumer, ""),
+		endEvents: endEvents,
+	}
 	// What the controllers share: each writes the one and reads the other.
 	sessions := session.NewRegistry()
 	catalogs := export.NewCatalogs()
 	index, tally := coverage.NewIndex(), coverage.NewTally()
 
-	bindings := binding.New(clients.core.CoreV1alpha1(), clients.extensions.ApiextensionsV1().CustomResourceDefinitions(),
-		clients.dynamic, events, core.Core().V1alpha1(), crds.Apiextensions().V1().CustomResourceDefinitions(), catalogs, index, tally)
-	connections := connection.New(connectionOptions(options, uid), clients.kube, clients.core.CoreV1alpha1().Connections(),
-		core.Core().V1alpha1().Connections(), sessions, catalogs, bindings.Users)
-	syncers := syncer.NewSet(&syncer.Environment{
+	ours := made.core.Core().V1alpha1()
+	made.bindings = binding.New(clients.core.CoreV1alpha1(), clients.extensions.ApiextensionsV1().CustomResourceDefinitions(),
+		clients.dynamic, events, ours, made.crds.Apiextensions().V1().CustomResourceDefinitions(), catalogs, index, tally)
+	made.connections = connection.New(connectionOptions(options, uid), clients.kube, clients.core.CoreV1alpha1().Connections(),
+		ours.Connections(), sessions, catalogs, made.bindings.Users)
+	made.syncers = syncer.NewSet(&syncer.Environment{
 		Cluster:    uid,
 		Client:     clients.dynamic,
-		Pool:       pool,
+		Pool:       made.pool,
 		Index:      index,
 		Tally:      tally,
 		Exclusions: exclusions,
@@ -81,23 +104,27 @@ func Run(ctx context.Context, options *Options) error {
 		Events:     events,
 		Workers:    options.Workers,
 	}, sessions)
-	connections.OnExport(bindings.Enqueue)
-	bindings.OnGone(connections.Enqueue)
+	made.connections.OnExport(made.bindings.Enqueue)
+	made.bindings.OnGone(made.connections.Enqueue)
+	return made, nil
+}
 
-	core.StartWithContext(ctx)
-	defer core.Shutdown()
-	crds.StartWithContext(ctx)
-	defer crds.Shutdown()
+// run runs all parts until the context ends, and returns when they have ended.
+func (p *parts) run(ctx context.Context) {
+	defer p.endEvents()
+	defer p.pool.Close()
+	p.core.StartWithContext(ctx)
+	defer p.core.Shutdown()
+	p.crds.StartWithContext(ctx)
+	defer p.crds.Shutdown()
 	// A Connection that is going has to see the bindings that still use it.
-	core.WaitForCacheSyncWithContext(ctx)
+	p.core.WaitForCacheSyncWithContext(ctx)
 
 	var running sync.WaitGroup
-	running.Go(func() { syncers.Run(ctx) })
-	running.Go(func() { bindings.Run(ctx, controllerWorkers) })
-	running.Go(func() { connections.Run(ctx, controllerWorkers) })
+	running.Go(func() { p.syncers.Run(ctx) })
+	running.Go(func() { p.bindings.Run(ctx, controllerWorkers) })
+	running.Go(func() { p.connections.Run(ctx, controllerWorkers) })
 	running.Wait()
-	klog.FromContext(ctx).Info("Ended")
-	return nil
 }
 
 func connectionOptions(options *Options, uid types.UID) connection.Options {

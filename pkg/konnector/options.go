@@ -3,9 +3,9 @@ package konnector
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kbind-dev/konnector/pkg/ownership"
 )
@@ -57,30 +57,50 @@ func (o *Options) AddFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.ExcludeMetadata, "exclude-metadata", o.ExcludeMetadata, "Labels and annotations that stay on the consumer, besides those of deployment tools: a key, example.org/* or *.example.org/*.")
 	flags.IntVar(&o.Workers, "workers", o.Workers, "Number of objects of one API that are synced at a time.")
 	flags.Float32Var(&o.ConsumerQPS, "kube-api-qps", o.ConsumerQPS, "Requests per second to the consumer cluster; -1 for no limit.")
-	flags.IntVar(&o.ConsumerBurst, "kube-api-burst", o.ConsumerBurst, "Requests above --kube-api-qps that are made at once.")
+	flags.IntVar(&o.ConsumerBurst, "kube-api-burst", o.ConsumerBurst, "Requests above --kube-api-qps that are made at once; 0 for the default of client-go.")
 	flags.Float32Var(&o.ProviderQPS, "provider-api-qps", o.ProviderQPS, "Requests per second to each provider cluster; -1 for no limit.")
-	flags.IntVar(&o.ProviderBurst, "provider-api-burst", o.ProviderBurst, "Requests above --provider-api-qps that are made at once.")
+	flags.IntVar(&o.ProviderBurst, "provider-api-burst", o.ProviderBurst, "Requests above --provider-api-qps that are made at once; 0 for the default of client-go.")
 }
 
 // Validate returns what is wrong with the options, each error naming its flag.
 func (o *Options) Validate() error {
 	var wrong []error
-	if o.Namespace == "" {
-		wrong = append(wrong, errors.New("--namespace: must not be empty"))
+	for _, each := range o.CredentialNamespaces {
+		wrong = append(wrong, checkNamespace("--credential-namespaces", each))
 	}
-	if slices.Contains(o.CredentialNamespaces, "") {
-		wrong = append(wrong, errors.New("--credential-namespaces: must not contain an empty name"))
-	}
+	wrong = append(wrong,
+		checkNamespace("--namespace", o.Namespace),
+		checkRate("--kube-api-qps", o.ConsumerQPS), checkBurst("--kube-api-burst", o.ConsumerBurst),
+		checkRate("--provider-api-qps", o.ProviderQPS), checkBurst("--provider-api-burst", o.ProviderBurst),
+	)
 	if o.Workers < 1 {
 		wrong = append(wrong, fmt.Errorf("--workers: must be at least 1, got %d", o.Workers))
-	}
-	if o.ConsumerQPS == 0 || o.ProviderQPS == 0 {
-		wrong = append(wrong, errors.New("--kube-api-qps and --provider-api-qps: must not be 0; use -1 for no limit"))
 	}
 	if _, err := ownership.NewExclusions(o.ExcludeMetadata...); err != nil {
 		wrong = append(wrong, fmt.Errorf("--exclude-metadata: %w", err))
 	}
 	return errors.Join(wrong...)
+}
+
+func checkNamespace(flag, name string) error {
+	if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+		return fmt.Errorf("%s: %q is no name of a namespace: %s", flag, name, problems[0])
+	}
+	return nil
+}
+
+func checkRate(flag string, qps float32) error {
+	if qps == 0 {
+		return fmt.Errorf("%s: must not be 0; use -1 for no limit", flag)
+	}
+	return nil
+}
+
+func checkBurst(flag string, burst int) error {
+	if burst < 0 {
+		return fmt.Errorf("%s: must not be negative, got %d", flag, burst)
+	}
+	return nil
 }
 
 // credentialNamespaces returns the namespaces from which Secrets are taken.
