@@ -1,5 +1,5 @@
-# make with no target prints what there is. ARGS are handed on to test-unit, test-e2e
-# and demo: make test-e2e ARGS='-run Rotation -v', make demo ARGS=--keep.
+# make with no target prints what there is. ARGS are handed on to test-unit, test-e2e,
+# demo and bench: make test-e2e ARGS='-run Rotation -v', make demo ARGS=--keep.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -32,6 +32,10 @@ cluster: ## A control plane of your own until Ctrl-C (NAME=provider)
 .PHONY: build
 build: ## bin/konnector: static, with its version in it
 	CGO_ENABLED=0 go build -trimpath -buildvcs=auto $(if $(VERSION),-ldflags "-X github.com/kbind-dev/konnector/pkg/konnector.version=$(VERSION)") -o bin/ ./cmd/konnector
+
+.PHONY: image
+image: ## bin/konnector-image.tar: a multi-arch image from scratch, without Docker (ARGS=--tag=v1)
+	go run ./hack/image $(ARGS)
 
 .PHONY: generate
 generate: ## Everything that follows from the API types: deep copies, clients, CRDs
@@ -67,6 +71,10 @@ verify: ## Is everything generated, formatted and tidy? Leaves the tree as it is
 lint: ## golangci-lint, and logcheck for contextual logging
 	$(golangci_lint) run ./...
 	vettool=$(logcheck) && go vet -vettool="$$vettool" -check-contextual -check-value ./...
+
+.PHONY: bench
+bench: controlplane ## Measure against the raw speed of the API servers (ARGS=--quick)
+	go build -o bin/bench ./e2e/bench && exec bin/bench $(ARGS)
 
 # Built before a test needs it, so that its progress is seen: 12 minutes the first time.
 .PHONY: controlplane

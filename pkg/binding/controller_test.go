@@ -332,6 +332,48 @@ func TestACRDThatIsRefused(t *testing.T) {
 	}, connectionIs("main", connected...), clusterBinding(all, widgets))
 }
 
+// Under updatePolicy Always, what is there is compared, not what was recorded.
+func TestACRDThatSomebodyChangesIsRepaired(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.offer("main", crd(widgets))
+		w.rest(time.Minute)
+		w.wroteCRDs(createWidgets)
+		w.edit(func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "mine"
+		})
+		w.rest(writtenPause)
+		w.wroteCRDs(updateWidgets)
+
+		for range 100 { // somebody else insists
+			w.edit(func(crd *apiextensionsv1.CustomResourceDefinition) {
+				crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "mine"
+			})
+			w.rest(100 * time.Millisecond)
+		}
+		if fight := w.writes("customresourcedefinitions"); len(fight) > 6 {
+			t.Errorf("%d repairs in ten seconds", len(fight))
+		}
+	}, connectionIs("main", connected...), clusterBinding(all, widgets))
+}
+
+func TestACRDThatWasRefusedIsTriedAgainWhenItChanges(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.offer("main", crd(widgets, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Description = "new"
+		}))
+		w.wroteCRDs(updateWidgets)
+		w.says(all, corev1alpha1.ConditionReady, "False CRDRefused")
+		if _, synced := w.index.Target(ofMain); !synced {
+			t.Error("the installed schema is not used meanwhile")
+		}
+		w.refuseCRDs(nil)
+		w.edit(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Status.StoredVersions = []string{"v1"} })
+		w.rest(time.Second)
+		w.wroteCRDs(updateWidgets)
+		w.says(all, corev1alpha1.ConditionSchemaInSync, "True SchemaInSync")
+	}, connectionIs("main", connected...), clusterBinding(all, widgets), crd(widgets, ownedBy("main"), established), refusing{})
+}
+
 func TestCountsAreHeldBackAndConditionsAreNot(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.offer("main", crd(widgets))

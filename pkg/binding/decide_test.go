@@ -137,7 +137,7 @@ func api(change func(*APIFacts)) option { return func(s *scene) { change(&s.fact
 // namespaced makes the binding a Binding in team-a.
 func namespaced(s *scene) {
 	s.binding.id.Namespace = "team-a"
-	s.binding.Object.SetNamespace("team-a")
+	s.binding.SetNamespace("team-a")
 }
 
 func deleting(s *scene) {

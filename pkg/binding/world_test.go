@@ -89,6 +89,8 @@ func newWorld(t *testing.T, objects ...runtime.Object) *world {
 		switch object.(type) {
 		case *apiextensionsv1.CustomResourceDefinition:
 			crds = append(crds, object)
+		case refusing:
+			w.refuse = errRefused
 		case *unstructured.Unstructured:
 			others = append(others, object)
 		default:
@@ -359,6 +361,19 @@ func widget(namespace, name string) *unstructured.Unstructured {
 }
 
 var errRefused = apierrors.NewInvalid(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition").GroupKind(), widgets, nil)
+
+// refusing, among the objects of a world, is an API server that refuses CRDs from the start.
+type refusing struct{ runtime.Object }
+
+// edit changes the CRD of widgets as another user of the consumer does.
+func (w *world) edit(change func(*apiextensionsv1.CustomResourceDefinition)) {
+	w.t.Helper()
+	found, err := w.extensions.ApiextensionsV1().CustomResourceDefinitions().Get(w.ctx, widgets, metav1.GetOptions{})
+	w.must(err)
+	change(found)
+	w.must(w.extensions.Tracker().Update(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"), found, ""))
+	w.rest(10 * time.Millisecond)
+}
 
 // refuseCRDs has the API server answer writes of CRDs with an error, or take them.
 func (w *world) refuseCRDs(err error) {

@@ -101,7 +101,7 @@ func observed(before Facts) given {
 }
 
 var (
-	refusedByRBAC = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "x", errors.New(`User "u" cannot do that`))
+	refusedByRBAC = apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "x", errors.New("not allowed"))
 	noConnection  = &url.Error{Op: "Get", URL: "https://api.example.org:6443/apis", Err: &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}}
 	unauthorized  = apierrors.NewUnauthorized("Unauthorized")
 )

@@ -320,7 +320,7 @@ func (c *consumer) reads() []string {
 		if action.GetResource().Resource != "secrets" {
 			continue
 		}
-		selector := ""
+		var selector string
 		switch action := action.(type) {
 		case clienttesting.ListAction:
 			selector = action.GetListRestrictions().Fields.String()

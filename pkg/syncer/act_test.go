@@ -301,7 +301,7 @@ func TestDeletionWaitsForTheProvidersFinalizer(t *testing.T) { // I8
 			t.Fatal("the object went before its copy")
 		}
 		w.edit(w.provider, "a", hold())
-		w.wrote("consumer patch")
+		w.wrote("consumer patch", "provider get") // its event may have told only of a lost label
 		if w.consumer.Get(namespace, "a") != nil {
 			t.Error("the object is still there")
 		}

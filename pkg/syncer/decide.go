@@ -59,7 +59,7 @@ type Memory struct {
 	// schema left of it.
 	SentStatus, KeptStatus []byte
 	// Leaving is the UID of a copy that we have deleted and that something on the
-	// provider held. When it is not in the cache any more, it is gone.
+	// provider held.
 	Leaving types.UID
 }
 
@@ -176,12 +176,12 @@ func (f Facts) release() Plan {
 	}
 	letGo := f.Cover != nil && f.Cover.Draining && f.Cover.Orphan
 	if f.Provider == nil || f.claim() != ownership.Ours {
-		ended := f.Provider == nil && f.Memory.Leaving != ""
-		if f.Looked || letGo || ended {
+		if f.Looked || letGo {
 			return Plan{Steps: []Step{{Do: ReleaseFinalizer}}}
 		}
 		// The cache alone can't tell: a copy that we made just before a restart may
-		// not be in it yet, and one that lost its label never will be.
+		// not be in it yet, and one that lost its label, also while it is being deleted,
+		// never will be.
 		return Plan{Steps: []Step{{Do: Look}}, State: coverage.Leaving}
 	}
 	expect := ownership.Precondition{UID: f.Provider.UID}

@@ -311,7 +311,7 @@ func TestDecide(t *testing.T) {
 		{"I8 what is held and not in the cache is rechecked", facts(object(gen.Finalizer(), gen.Deleting()), ours(gen.Deleting(), gen.Unlabel(corev1alpha1.LabelConsumer)), looked), "- → Leaving recheck"},
 		{"I8 a cache without the copy proves nothing", facts(object(gen.Finalizer(), gen.Deleting())), "Look → Leaving"},
 		{"I8 a free name does", facts(object(gen.Finalizer(), gen.Deleting()), looked), "ReleaseFinalizer → -"},
-		{"I8 and so does the end of a copy that we deleted", facts(object(gen.Finalizer(), gen.Deleting()), func(f *Facts) { f.Memory.Leaving = "copy-a" }), "ReleaseFinalizer → -"},
+		{"I8 nor does one that a copy has left which was held", facts(object(gen.Finalizer(), gen.Deleting()), func(f *Facts) { f.Memory.Leaving = "copy-a" }), "Look → Leaving"},
 		{"I8 Orphan keeps the copy without our marks", facts(object(gen.Finalizer(), gen.Deleting(), gen.Orphan()), ours()), "Strip ReleaseFinalizer → -"},
 		{"I8 what is not ours is never deleted", facts(object(gen.Finalizer(), gen.Deleting()), found(), looked), "ReleaseFinalizer → -"},
 		{"I8 a cache that shows somebody else's proves nothing", facts(object(gen.Finalizer(), gen.Deleting()), found(former)), "Look → Leaving"},
