@@ -123,24 +123,23 @@ func (k *process) usage() (Usage, error) {
 	return usage, err
 }
 
-// settle waits until the Go runtime has collected garbage of its own accord, two
-// minutes after the last time, and has given memory back. It reports whether that
-// happened within the limit.
+// settle waits until the Go runtime has collected garbage while there was nothing
+// to do, which it does at least every two minutes, and has given memory back. It
+// reports whether that happened within the limit.
 func (k *process) settle(ctx context.Context, limit time.Duration) (bool, error) {
-	forced := func() int {
+	collections := func() int {
 		_, count := parseCollections(readText(k.log))
 		return count
 	}
-	before := forced()
-	collected := false
+	before, began, collected := collections(), time.Now(), false
 	err := until(ctx, limit+time.Second, time.Second, func(context.Context) (bool, error) {
-		collected = forced() > before
-		return collected || time.Since(k.started) > limit, nil
+		collected = collections() > before
+		return collected || time.Since(began) > limit, nil
 	})
 	if err != nil || !collected {
 		return collected, err
 	}
-	return collected, pause(ctx, 10*time.Second)
+	return collected, pause(ctx, shortWait)
 }
 
 // pause waits, or returns why the context has ended.

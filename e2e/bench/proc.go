@@ -74,11 +74,11 @@ func parseStat(stat string) (float64, error) {
 }
 
 // collection is a line that the Go runtime prints under GODEBUG=gctrace=1.
-var collection = regexp.MustCompile(`^gc \d+ @.* \d+->\d+->(\d+) MB, .*?(\(forced\))?$`)
+var collection = regexp.MustCompile(`^gc \d+ @.* \d+->\d+->(\d+) MB, `)
 
 // parseCollections returns the live heap after the last garbage collection in a
-// log, and how many the runtime made for want of any in two minutes.
-func parseCollections(log string) (live int64, forced int) {
+// log, and how many there were.
+func parseCollections(log string) (live int64, count int) {
 	scanner := bufio.NewScanner(strings.NewReader(log))
 	for scanner.Scan() {
 		found := collection.FindStringSubmatch(scanner.Text())
@@ -90,9 +90,7 @@ func parseCollections(log string) (live int64, forced int) {
 			continue
 		}
 		live = megabytes << 20
-		if found[2] != "" {
-			forced++
-		}
+		count++
 	}
-	return live, forced
+	return live, count
 }

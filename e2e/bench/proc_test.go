@@ -36,11 +36,11 @@ gc 1 @0.031s 2%: 0.1+1.2+0.03 ms clock, 0.2+0.4/1.0/0.1+0.07 ms cpu, 3->4->2 MB,
 gc 2 @120.100s 0%: 0.1+1.2+0.03 ms clock, 0.2+0.4/1.0/0.1+0.07 ms cpu, 9->9->7 MB, 10 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
 gc is mentioned here as well
 `
-	if live, forced := parseCollections(log); live != 7<<20 || forced != 1 {
-		t.Errorf("live %d, forced %d, want 7 MiB and 1", live, forced)
+	if live, count := parseCollections(log); live != 7<<20 || count != 2 {
+		t.Errorf("live %d, count %d, want 7 MiB and 2", live, count)
 	}
-	if live, forced := parseCollections(""); live != 0 || forced != 0 {
-		t.Errorf("of an empty log: %d, %d", live, forced)
+	if live, count := parseCollections(""); live != 0 || count != 0 {
+		t.Errorf("of an empty log: %d, %d", live, count)
 	}
 }
 

@@ -80,7 +80,7 @@ type Steady struct {
 	Instances int   `json:"instances"`
 	Empty     Usage `json:"usageWithoutInstances"`
 	Settled   Usage `json:"usageInSync"`
-	Collected bool  `json:"collected"` // whether the runtime has collected garbage of its own accord before Settled
+	Collected bool  `json:"collected"` // whether garbage was collected at rest, before Settled
 
 	RestartSeconds float64 `json:"restartSeconds"`
 	RestartWrites  Calls   `json:"restartWrites"`

@@ -8,9 +8,9 @@ import (
 // Times of the steady part.
 const (
 	shortWait = 10 * time.Second
-	// collectLimit is when the runtime has to have collected garbage of its own
-	// accord: it does when there was no reason to for two minutes.
-	collectLimit = 4 * time.Minute
+	// collectLimit is when the runtime has to have collected garbage: it does after
+	// two minutes also when there is no need.
+	collectLimit = 150 * time.Second
 )
 
 // shorter returns a pause, or a part of it in a quick run.
@@ -40,6 +40,9 @@ func (b *bench) measureEmpty(ctx context.Context, wanted bool) (usage Usage, err
 		return usage, err
 	}
 	if err := b.ready(ctx, empty.group); err != nil {
+		return usage, err
+	}
+	if err := pause(ctx, b.shorter(shortWait)); err != nil {
 		return usage, err
 	}
 	if _, err := k.settle(ctx, b.collectLimit()); err != nil {

@@ -175,9 +175,9 @@ func TestRunEndsThoughCachesNeverFill(t *testing.T) {
 
 func TestWhatASyncStartsCanOutliveItsKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var outer, inner context.Context //nolint:fatcontext // it is the context that is tested
+		var outer, inner context.Context
 		loop := NewLoop(Options{Name: "test"}, func(ctx context.Context, _ string) error {
-			inner, outer = ctx, Outlive(ctx)
+			inner, outer = ctx, Outlive(ctx) //nolint:fatcontext // it is the context that is tested
 			return nil
 		})
 		stop := start(t, loop, 1)
