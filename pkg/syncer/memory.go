@@ -56,9 +56,12 @@ func newMemories() *memories {
 }
 
 // view returns the newest that is known of both objects, and what was learned of them.
-func (m *memories) view(key types.NamespacedName, inConsumers, inProviders seen) (consumer, provider *instance.Object, learned Memory) {
+// It reads the caches itself, under its lock: what [memories.echo] has dropped because
+// a cache has it by then is in what is read.
+func (m *memories) view(key types.NamespacedName, read func() (inConsumers, inProviders seen)) (consumer, provider *instance.Object, learned Memory) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	inConsumers, inProviders := read()
 	entry, exists := m.entries[key]
 	if !exists {
 		return inConsumers.object, inProviders.object, Memory{}

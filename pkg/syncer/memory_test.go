@@ -3,6 +3,7 @@ package syncer
 import (
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,7 +43,7 @@ func TestViewShowsTheNewestOfCacheAndAnswer(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			m := newMemories()
 			m.wroteConsumer(keyA, written)
-			got, _, _ := m.view(keyA, row.cache, at("40", gen.Copy("a")))
+			got, _, _ := m.view(keyA, both(row.cache, at("40", gen.Copy("a"))))
 			if (got == nil) != (row.want == nil) || got != nil && got.ResourceVersion != row.want.ResourceVersion {
 				t.Errorf("got %+v, want %+v", got, row.want)
 			}
@@ -56,16 +57,16 @@ func TestViewShowsTheNewestOfCacheAndAnswer(t *testing.T) {
 func TestWhatIsGoneByOurOwnCallIsNotSeen(t *testing.T) {
 	m := newMemories()
 	m.change(keyA, func(entry *memory) { entry.consumerGone, entry.providerGone = "uid-a", "copy-a" })
-	consumer, provider, _ := m.view(keyA, at("1", gen.Widget("a")), at("1", gen.Copy("a")))
+	consumer, provider, _ := m.view(keyA, both(at("1", gen.Widget("a")), at("1", gen.Copy("a"))))
 	if consumer != nil || provider != nil {
 		t.Errorf("still seen: %v, %v", consumer, provider)
 	}
 	again := gen.Widget("a", gen.UID("another"))
-	consumer, provider, _ = m.view(keyA, at("1", again), at("1", gen.Copy("a")))
+	consumer, provider, _ = m.view(keyA, both(at("1", again), at("1", gen.Copy("a"))))
 	if consumer != again || provider != nil {
 		t.Errorf("another object of the name is %v, the copy %v", consumer, provider)
 	}
-	m.view(keyA, at("1", again), at("2", nil))
+	m.view(keyA, both(at("1", again), at("2", nil)))
 	if !m.isEmpty() {
 		t.Errorf("entries are left: %v", m.entries)
 	}
@@ -75,13 +76,13 @@ func TestDeletedCopyCountsAsTerminatingBeforeTheCacheShowsIt(t *testing.T) {
 	m := newMemories()
 	m.change(keyA, func(entry *memory) { entry.Leaving = "copy-a" })
 	cached := gen.Copy("a")
-	if _, provider, _ := m.view(keyA, at("1", gen.Widget("a")), at("1", cached)); !provider.Deleting || cached.Deleting {
+	if _, provider, _ := m.view(keyA, both(at("1", gen.Widget("a")), at("1", cached))); !provider.Deleting || cached.Deleting {
 		t.Errorf("seen as %+v, in the cache %+v", provider, cached)
 	}
-	if _, _, learned := m.view(keyA, at("1", gen.Widget("a")), at("2", nil)); learned.Leaving != "copy-a" {
+	if _, _, learned := m.view(keyA, both(at("1", gen.Widget("a")), at("2", nil))); learned.Leaving != "copy-a" {
 		t.Error("forgotten before the object was let go")
 	}
-	if _, provider, learned := m.view(keyA, at("1", gen.Widget("a")), at("3", gen.Copy("a", gen.UID("new")))); provider.Deleting || learned.Leaving != "" {
+	if _, provider, learned := m.view(keyA, both(at("1", gen.Widget("a")), at("3", gen.Copy("a", gen.UID("new"))))); provider.Deleting || learned.Leaving != "" {
 		t.Error("a new copy is taken for the old one")
 	}
 }
@@ -91,7 +92,7 @@ func TestEverythingIsForgottenWithTheObject(t *testing.T) {
 	m.report(keyA, "problem")
 	m.inConflict(keyA, facts())
 	m.refused(keyA, "hash", coverage.Denied)
-	m.view(keyA, at("9", nil), at("9", nil))
+	m.view(keyA, both(at("9", nil), at("9", nil)))
 	if !m.isEmpty() {
 		t.Errorf("entries are left: %v", m.entries)
 	}
@@ -129,11 +130,11 @@ func TestEcho(t *testing.T) {
 func TestStatusThatWasKeptAsSentTeachesNothing(t *testing.T) {
 	m := newMemories()
 	m.wroteStatus(keyA, gen.Widget("a", gen.Status(`{"phase":"A"}`)), []byte(`{"phase":"A"}`))
-	if _, _, learned := m.view(keyA, at("99", gen.Widget("a")), at("99", nil)); learned.SentStatus != nil {
+	if _, _, learned := m.view(keyA, both(at("99", gen.Widget("a")), at("99", nil))); learned.SentStatus != nil {
 		t.Errorf("learned %+v", learned)
 	}
 	m.wroteStatus(keyA, gen.Widget("a", gen.Status(`{}`)), []byte(`{"phase":"A"}`))
-	if _, _, learned := m.view(keyA, at("99", gen.Widget("a")), at("99", nil)); string(learned.SentStatus) != `{"phase":"A"}` || string(learned.KeptStatus) != `{}` {
+	if _, _, learned := m.view(keyA, both(at("99", gen.Widget("a")), at("99", nil))); string(learned.SentStatus) != `{"phase":"A"}` || string(learned.KeptStatus) != `{}` {
 		t.Errorf("learned %+v", learned)
 	}
 }
@@ -199,7 +200,7 @@ func TestMemoriesTakeManyAtOnce(t *testing.T) {
 				m.wroteConsumer(keyA, object)
 				m.applied(keyA, gen.Copy("a", gen.Version(version)), Step{})
 				m.echo(instance.Consumer, keyA, object)
-				m.view(keyA, at(version, object), at(version, nil))
+				m.view(keyA, both(at(version, object), at(version, nil)))
 				m.refused(keyA, version, coverage.Rejected)
 				m.pause(keyA)
 				m.report(keyA, version)
@@ -208,8 +209,40 @@ func TestMemoriesTakeManyAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	m.view(keyA, at("9999", nil), at("9999", nil))
+	m.view(keyA, both(at("9999", nil), at("9999", nil)))
 	if !m.isEmpty() {
 		t.Errorf("entries are left: %v", m.entries)
+	}
+}
+
+// both returns what reads these from the caches.
+func both(inConsumers, inProviders seen) func() (seen, seen) {
+	return func() (seen, seen) { return inConsumers, inProviders }
+}
+
+// TestAnEchoIsInWhatIsReadAfterIt has an event arrive between the moment that a sync
+// begins and the moment that it reads: whatever is dropped as an echo is in the cache.
+func TestAnEchoIsInWhatIsReadAfterIt(t *testing.T) {
+	m := newMemories()
+	var cached atomic.Pointer[instance.Object]
+	cached.Store(gen.Widget("a", gen.Version("1")))
+	read := func() (seen, seen) {
+		object := cached.Load()
+		return seen{object: object, version: object.ResourceVersion}, seen{}
+	}
+	for round := range 2000 {
+		version := strconv.Itoa(10 + round)
+		written := gen.Widget("a", gen.Version(version))
+		m.wroteConsumer(keyA, written)
+		var event sync.WaitGroup
+		event.Go(func() {
+			cached.Store(written) // the store has it before the handler is told
+			m.echo(instance.Consumer, keyA, written)
+		})
+		consumer, _, _ := m.view(keyA, read)
+		event.Wait()
+		if consumer.ResourceVersion != version {
+			t.Fatalf("round %d: an object of version %s is seen after version %s was written", round, consumer.ResourceVersion, version)
+		}
 	}
 }

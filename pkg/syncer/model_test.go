@@ -211,7 +211,7 @@ func (m *model) wait() {
 
 func (m *model) facts() Facts {
 	f := facts()
-	f.Consumer, f.Provider, f.Memory = m.memories.view(modelKey, m.consumers, m.providers)
+	f.Consumer, f.Provider, f.Memory = m.memories.view(modelKey, both(m.consumers, m.providers))
 	f.Cover = m.cover
 	f.Held = m.memories.pause(modelKey) > 0
 	return f
@@ -265,7 +265,7 @@ func (m *model) act(f Facts, step Step) (done, found bool) {
 		return m.remove(f, step), false
 	case AddFinalizer, ReleaseFinalizer, Annotate, WriteStatus:
 	}
-	consumer, _, _ := m.memories.view(modelKey, m.consumers, m.providers)
+	consumer, _, _ := m.memories.view(modelKey, both(m.consumers, m.providers))
 	if m.consumer == nil || m.consumer.UID != f.Consumer.UID {
 		m.memories.change(modelKey, func(entry *memory) { entry.consumerGone, entry.consumer = f.Consumer.UID, nil })
 		return false, false

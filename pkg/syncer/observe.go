@@ -23,10 +23,11 @@ func (s *Syncer) observe(key types.NamespacedName) (facts Facts, ok bool) {
 			return s.Index.ForeignBinding(s.api.Connection, uid)
 		},
 	}
-	var inConsumers, inProviders seen
-	inConsumers.object, inConsumers.version = consumers.Read(storeKey(key))
-	inProviders.object, inProviders.version = providers.Read(storeKey(providerKey))
-	facts.Consumer, facts.Provider, facts.Memory = s.memories.view(key, inConsumers, inProviders)
+	facts.Consumer, facts.Provider, facts.Memory = s.memories.view(key, func() (inConsumers, inProviders seen) {
+		inConsumers.object, inConsumers.version = consumers.Read(storeKey(key))
+		inProviders.object, inProviders.version = providers.Read(storeKey(providerKey))
+		return inConsumers, inProviders
+	})
 	facts.Held = s.memories.pause(key) > 0
 	if cover, covered := s.Index.Lookup(s.api, key.Namespace); covered {
 		facts.Cover = &cover
